@@ -7,8 +7,6 @@
 #include <stddef.h>
 
 static unsigned char *coming;
-static const void *outgoing;
-static void *incoming;
 
 static int is_last(void)
 {
@@ -182,34 +180,6 @@ int MPI_Alltoallw(const void *from, const int counts[], const int places[], cons
     return PMPI_Alltoallw(from, counts, places, types, to, to_counts, to_places, to_types, comm);
 }
 
-int MPI_Send_init(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    outgoing = buf;
-    return PMPI_Send_init(buf, count, type, dest, tag, comm, request);
-}
-
-int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    incoming = buf;
-    return PMPI_Recv_init(buf, count, type, source, tag, comm, request);
-}
-
-/* The one that receives is started first. */
-int MPI_Start(MPI_Request *request)
-{
-    if (coming)
-        send(outgoing, MPI_INT);
-    receive(incoming, MPI_INT);
-    return PMPI_Start(request);
-}
-
-int MPI_Startall(int count, MPI_Request requests[])
-{
-    send(outgoing, MPI_INT);
-    receive(incoming, MPI_INT);
-    return PMPI_Startall(count, requests);
-}
-
 int MPI_Put(const void *buf, int count, MPI_Datatype type, int target, MPI_Aint place, int to_count, MPI_Datatype to_type, MPI_Win window)
 {
     send(buf, type);
@@ -223,48 +193,8 @@ int MPI_Accumulate(const void *buf, int count, MPI_Datatype type, int target, MP
     return PMPI_Accumulate(buf, count, type, target, place, to_count, to_type, op, window);
 }
 
-int MPI_Get(void *buf, int count, MPI_Datatype type, int target, MPI_Aint place, int to_count, MPI_Datatype to_type, MPI_Win window)
-{
-    receive(buf, type);
-    return PMPI_Get(buf, count, type, target, place, to_count, to_type, window);
-}
-
-int MPI_Win_fence(int assertion, MPI_Win window)
-{
-    int result = PMPI_Win_fence(assertion, window);
-    complete(1);
-    return result;
-}
-
-int MPI_Win_flush(int rank, MPI_Win window)
-{
-    int result = PMPI_Win_flush(rank, window);
-    complete(1);
-    return result;
-}
-
-int MPI_Win_unlock(int rank, MPI_Win window)
-{
-    int result = PMPI_Win_unlock(rank, window);
-    complete(1);
-    return result;
-}
-
 int MPI_File_iread_at(MPI_File file, MPI_Offset offset, void *buf, int count, MPI_Datatype type, MPI_Request *request)
 {
     receive(buf, type);
     return PMPI_File_iread_at(file, offset, buf, count, type, request);
-}
-
-int MPI_File_read_at_all_begin(MPI_File file, MPI_Offset offset, void *buf, int count, MPI_Datatype type)
-{
-    receive(buf, type);
-    return PMPI_File_read_at_all_begin(file, offset, buf, count, type);
-}
-
-int MPI_File_read_at_all_end(MPI_File file, void *buf, MPI_Status *status)
-{
-    int result = PMPI_File_read_at_all_end(file, buf, status);
-    complete(1);
-    return result;
 }

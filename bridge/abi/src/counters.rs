@@ -7,13 +7,16 @@
 //! ```text
 //! head      Region, a line of JSON that ends with a zero byte: what a rank's record begins with. At TABLE a word for each place that
 //!           records have: the layer and one, the function in the lower half; 0: nobody's
-//! thread    Region, other things, then records, one for each place: LinkCounts, the calls of each layer, the bytes that they sent and received
+//! thread    Region, other things, then records, one for each place: LinkCounts, and for each layer the calls that it made, the bytes that these sent
+//!           and received
 //! ```
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Regions begin and end at multiples of it.
 pub const GRAIN: usize = 64 * 1024;
 /// What regions begin with.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"qmpicnts");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"qmpicnt2");
 /// Where the words of a head are.
 pub const TABLE: usize = GRAIN / 2;
 /// How many there are.
@@ -49,18 +52,19 @@ pub const THREAD: u64 = 2;
 /// Bits of a time, and of buckets.
 pub const BUCKETS: usize = 64;
 
-/// What is known of the calls through one link, in one thread. The calls of each caller follow, then the bytes that each sent and received.
-#[derive(Debug, Clone, Copy)]
+/// What is known of the calls through one link, in one thread, which writes the words while others read them. Three words for each caller follow: its
+/// calls, and the bytes that these sent and received.
+#[derive(Debug)]
 #[repr(C)]
 pub struct LinkCounts {
     /// Time from call to return.
-    pub inclusive: u64,
+    pub inclusive: AtomicU64,
     /// The same without calls of layers below.
-    pub own: u64,
+    pub own: AtomicU64,
     /// The longest call.
-    pub longest: u64,
+    pub longest: AtomicU64,
     /// By the number of bits of the time.
-    pub histogram: [u32; BUCKETS],
+    pub histogram: [AtomicU32; BUCKETS],
 }
 
 #[cfg(test)]

@@ -83,13 +83,13 @@ pub const BEGUN: u8 = 0;
 pub const RETURNED: u8 = 1;
 
 /// What an argument points to. Of a buffer of the program it is not what is in it, but one word: the hash of that. Then `all` is how many bytes it
-/// has. The same is there of what persistent requests send and receive, with the argument that they are: [`SENT`], [`RECEIVED`]. In a status of the standard ABI the words that are reserved say what is in [`AbiStatus`].
+/// has. In a status of the standard ABI the words that are reserved say what is in [`AbiStatus`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Value {
     /// Which argument.
     pub place: u8,
-    /// [`BEFORE`], [`AFTER`] and others.
+    /// [`BEFORE`], [`AFTER`] or [`PENDING`].
     pub moment: u8,
     /// Bytes of an element.
     pub element: u16,
@@ -105,12 +105,8 @@ pub const BEFORE: u8 = 0;
 pub const AFTER: u8 = 1;
 
 /// [`Value::moment`]: room for the hash of a buffer that has not been filled yet, or of which it is not known whether it has been. It becomes
-/// [`AFTER`] or [`RECEIVED`] when another call has completed it.
+/// [`AFTER`] when another call has completed it.
 pub const PENDING: u8 = 2;
-/// [`Value::moment`]: what a persistent request sends.
-pub const SENT: u8 = 3;
-/// [`Value::moment`]: what a persistent request has received.
-pub const RECEIVED: u8 = 4;
 
 /// What is recorded of a status of the standard ABI, where the MPI library keeps numbers in ways of its own: these are what it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

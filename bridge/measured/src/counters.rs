@@ -87,10 +87,9 @@ fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
     // The stack that was prepared may have more layers than came to be.
     let room = (record.len().saturating_sub(callers)) / 24;
     for caller in 0..layers.min(room) {
-        let calls = at(callers + 8 * caller);
-        let bytes = callers + 8 * room + 16 * caller;
+        let [calls, sent, received] = [0, 8, 16].map(|word| at(callers + 24 * caller + word));
         if calls > 0 {
-            link.add(caller, calls, [at(bytes), at(bytes + 8)]);
+            link.add(caller, calls, [sent, received]);
         }
     }
 }

@@ -9,11 +9,12 @@ use qmpi_abi::FnId;
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 
 use crate::mpi::{Abi, LOWEST, Mpi};
-use crate::sizes::Sizes;
+use crate::thread::ThreadMemory;
 
-/// The parameters of a function.
+/// A function and its parameters.
 #[derive(Debug)]
 pub(crate) struct Signature {
+    pub(crate) function: FnId,
     pub(crate) parameters: &'static [Parameter],
     /// Bytes of each, or of an element of what it points to; 0 for characters, and for what has no size.
     widths: Vec<u8>,
@@ -21,21 +22,15 @@ pub(crate) struct Signature {
     is_reduction: bool,
 }
 
-/// The arguments of a call of a function.
+/// A call of a function: its arguments, the thread that makes it, and the layers that are called and that call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallArguments<'a> {
     pub(crate) signature: &'a Signature,
     pub(crate) words: &'a [u64],
     pub(crate) mpi: &'static Mpi,
-    pub(crate) sizes: &'a Sizes,
-}
-
-/// An array that is an argument.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Array {
-    address: u64,
-    /// Bytes of an element, 4 or 8.
-    width: u8,
+    pub(crate) thread: &'static ThreadMemory,
+    pub(crate) layer: usize,
+    pub(crate) caller: usize,
 }
 
 /// Does the parameter point to something?
@@ -55,39 +50,27 @@ fn width(parameter: &Parameter, abi: Abi) -> u8 {
     match parameter.ctype().trim_start_matches("const ").split(['*', '[']).next().unwrap_or_default().trim() {
         "bool" => 1,
         "int" | "MPI_Fint" | "float" => 4,
-        "double"
-        | "MPI_Aint"
-        | "MPI_Count"
-        | "MPI_Offset"
-        | "MPI_File"
-        | "unsigned long long"
-        | "MPI_T_enum"
-        | "MPI_T_cvar_handle"
-        | "MPI_T_pvar_handle"
-        | "MPI_T_pvar_session"
-        | "MPI_T_event_registration" => 8,
-        "MPI_Status" => match abi {
-            Abi::Mpich => 20,
-            Abi::OpenMpi => 24,
-            Abi::Standard => 32,
+        "double" | "unsigned long long" | "MPI_Aint" | "MPI_Count" | "MPI_Offset" | "MPI_File" => 8,
+        "MPI_Status" => [20, 24, 32][abi as usize],
+        _ => match parameter.kind {
+            // The handles of MPI are the first kinds.
+            kind if kind <= Kind::Session => [4, 8, 8][abi as usize],
+            Kind::ToolHandle => 8,
+            _ => 0,
         },
-        "MPI_Comm" | "MPI_Group" | "MPI_Datatype" | "MPI_Op" | "MPI_Request" | "MPI_Message" | "MPI_Win"
-        | "MPI_Info" | "MPI_Errhandler" | "MPI_Session" => {
-            if abi == Abi::Mpich {
-                4
-            } else {
-                8
-            }
-        }
-        _ => 0,
     }
+}
+
+/// The number in a word.
+#[inline]
+fn signed(word: u64, width: u8) -> i64 {
+    if width == 4 { i64::from(word as i32) } else { word.cast_signed() }
 }
 
 /// The number of elements in a word; none if it is negative.
 #[inline]
-pub(crate) fn number(word: u64, is_int: bool) -> u64 {
-    let number = if is_int { i64::from(word as i32) } else { word.cast_signed() };
-    number.max(0).cast_unsigned()
+pub(crate) fn number(word: u64, width: u8) -> u64 {
+    signed(word, width).max(0).cast_unsigned()
 }
 
 /// An argument.
@@ -100,6 +83,7 @@ impl Signature {
     pub(crate) fn of(function: FnId, abi: Abi) -> Signature {
         let parameters = function.parameters();
         Signature {
+            function,
             parameters,
             widths: parameters.iter().map(|parameter| width(parameter, abi)).collect(),
             is_reduction: parameters.iter().any(|parameter| parameter.kind == Kind::Op),
@@ -124,6 +108,11 @@ impl Signature {
         self.place(|parameter| parameter.kind == Kind::Rank && parameter.name() == name)
     }
 
+    /// Does the function's name end with one of these?
+    pub(crate) fn ends_with(&self, ends: &[&str]) -> bool {
+        ends.iter().any(|end| self.function.name().ends_with(end))
+    }
+
     pub(crate) fn parameter(&self, place: u8) -> &'static Parameter {
         &self.parameters[usize::from(place)]
     }
@@ -140,11 +129,33 @@ impl CallArguments<'_> {
 
     /// A number of elements; none if it is negative.
     pub(crate) fn number(&self, place: u8) -> u64 {
-        number(self.word(place), self.signature.width(place) == 4)
+        number(self.word(place), self.signature.width(place))
     }
 
-    pub(crate) fn array(&self, place: u8) -> Array {
-        Array { address: self.word(place), width: self.signature.width(place) }
+    /// An element of an array; 0 if there is no array.
+    pub(crate) fn element(&self, place: u8, index: u64) -> u64 {
+        let (address, width) = (self.word(place), self.signature.width(place));
+        if address < LOWEST {
+            return 0;
+        }
+        let address = address as usize + index as usize * usize::from(width);
+        if width == 4 {
+            // SAFETY: MPI has read or written the array, which has so many elements.
+            u64::from(unsafe { ptr::with_exposed_provenance::<u32>(address).read_unaligned() })
+        } else {
+            // SAFETY: MPI has read or written the array, which has so many elements.
+            unsafe { ptr::with_exposed_provenance::<u64>(address).read_unaligned() }
+        }
+    }
+
+    /// An element that is a number.
+    pub(crate) fn signed_element(&self, place: u8, index: u64) -> i64 {
+        signed(self.element(place, index), self.signature.width(place))
+    }
+
+    /// An element that is a number of elements; none if it is negative.
+    pub(crate) fn number_element(&self, place: u8, index: u64) -> u64 {
+        number(self.element(place, index), self.signature.width(place))
     }
 
     /// The address that an argument is; `None` for null and for what stands for something, as `MPI_STATUS_IGNORE` does.
@@ -155,10 +166,15 @@ impl CallArguments<'_> {
     /// A handle that is the argument, or that stands in an array at its address; `None`: there is no array.
     pub(crate) fn handle(&self, place: u8, index: usize) -> Option<u64> {
         if is_pointer(self.signature.parameter(place)) {
-            return self.address(place).map(|_| self.array(place).word(index as u64));
+            return self.address(place).map(|_| self.element(place, index as u64));
         }
         let word = self.word(place);
         Some(if self.signature.width(place) == 4 { word & 0xffff_ffff } else { word })
+    }
+
+    /// Bytes of an element of a datatype; 0 if MPI does not say.
+    pub(crate) fn type_size(&self, datatype: u64) -> u64 {
+        self.thread.sizes.of(datatype, self.mpi)
     }
 
     /// How many elements these are: the product.
@@ -171,40 +187,13 @@ impl CallArguments<'_> {
         match factor {
             Factor::Number(number) => number.into(),
             Factor::Argument(place) => self.number(place),
-            Factor::Pointee(place) => self.array(place).number(0),
+            Factor::Pointee(place) => self.number_element(place, 0),
             Factor::Ranks(place) => self.mpi.ranks(self.word(place), self.signature.is_reduction),
             Factor::Sources(place) => self.mpi.neighbors(self.word(place))[0],
             Factor::Destinations(place) => self.mpi.neighbors(self.word(place))[1],
             Factor::Dimensions(place) => self.mpi.dimensions(self.word(place)),
-            Factor::Size(place) => self.sizes.of(self.word(place), self.mpi),
+            Factor::Size(place) => self.type_size(self.word(place)),
             Factor::Sum(_) | Factor::Last(_) | Factor::Zero | Factor::Constant(_) | Factor::Unknown => 0,
         }
-    }
-}
-
-impl Array {
-    /// An element; 0 if there is no array.
-    pub(crate) fn word(&self, element: u64) -> u64 {
-        if self.address < LOWEST {
-            return 0;
-        }
-        let address = self.address as usize + element as usize * usize::from(self.width);
-        if self.width == 4 {
-            // SAFETY: MPI has read or written the array, which has so many elements.
-            u64::from(unsafe { ptr::with_exposed_provenance::<u32>(address).read_unaligned() })
-        } else {
-            // SAFETY: MPI has read or written the array, which has so many elements.
-            unsafe { ptr::with_exposed_provenance::<u64>(address).read_unaligned() }
-        }
-    }
-
-    pub(crate) fn signed(&self, element: u64) -> i64 {
-        let word = self.word(element);
-        if self.width == 4 { i64::from(word as i32) } else { word.cast_signed() }
-    }
-
-    /// A number of elements; none if it is negative.
-    pub(crate) fn number(&self, element: u64) -> u64 {
-        self.signed(element).max(0).cast_unsigned()
     }
 }

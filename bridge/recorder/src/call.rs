@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use qmpi_abi::parameters::Kind;
 use qmpi_abi::{ABORT, FnId, INITIALIZATION};
 
-use crate::arguments::Signature;
+use crate::arguments::{CallArguments, Signature};
 use crate::buffers::Buffers;
 use crate::instance::{self, RecorderInstance};
 use crate::mpi::{self, Abi};
-use crate::record::{self, Ending};
+use crate::record;
 use crate::system::ticks;
 use crate::thread::{self, ThreadMemory};
-use crate::traced::{RecordUnderWay, TraceableCall, Traced};
+use crate::traced::{RecordUnderWay, Traced};
 
 /// The place of the MPI library among the layers.
 const MPI: usize = 1;
@@ -40,7 +40,8 @@ struct KnownFunction {
 enum Milestone {
     /// It begins MPI: all layers are there.
     Begin,
-    End(Ending),
+    /// It ends MPI: what the record calls it.
+    End(&'static str),
 }
 
 static FUNCTIONS: OnceLock<Box<[KnownFunction]>> = OnceLock::new();
@@ -54,11 +55,10 @@ pub(crate) struct CallUnderWay {
     /// What to call, and the id to pass.
     pub(crate) next: usize,
     pub(crate) next_tool: c_int,
-    function: usize,
+    /// `None`: it is not measured.
+    measured: Option<(&'static ThreadMemory, &'static KnownFunction)>,
     layer: usize,
     caller: usize,
-    /// `None`: it is not measured.
-    thread: Option<&'static ThreadMemory>,
     place: usize,
     inner_time: u64,
     start: u64,
@@ -71,13 +71,13 @@ pub(crate) fn prepare() {
     let function = |id: FnId| {
         let signature = Signature::of(id, abi);
         KnownFunction {
-            buffers: Buffers::of(id, &signature).filter(|buffers| !buffers.is_persistent),
-            traced: Traced::of(id, &signature),
+            buffers: Buffers::of(&signature),
+            traced: Traced::of(&signature),
             signature,
             has_error_code: id.result().is_some_and(|result| result.kind == Kind::ErrorCode),
             milestone: match id {
-                ABORT => Some(Milestone::End(Ending::Abort)),
-                _ if id.name() == "MPI_Finalize" => Some(Milestone::End(Ending::Finalize)),
+                ABORT => Some(Milestone::End("abort")),
+                _ if id.name() == "MPI_Finalize" => Some(Milestone::End("finalize")),
                 _ => INITIALIZATION.contains(&id).then_some(Milestone::Begin),
             },
         }
@@ -90,43 +90,39 @@ pub(crate) fn take_off(outside: [u64; 2]) {
     OUTSIDE.iter().zip(outside).for_each(|(word, ticks)| word.store(ticks, Ordering::Relaxed));
 }
 
-#[inline]
-fn functions() -> &'static [KnownFunction] {
-    FUNCTIONS.get().map(|functions| &**functions).unwrap_or_default()
-}
-
 /// Before a call. `context` is where the application called, if nothing else is known.
 #[inline(never)]
 pub(crate) fn begin(context: usize, tool: c_int, function: usize, words: &[u64]) -> CallUnderWay {
     let instance = instance::of(tool);
     let slot = instance.slot(function);
-    let layer = instance.layer;
     let mut thread = thread::known();
     if !slot.is_known() || thread.is_none() {
         thread = first_call(instance, function);
     }
     let (next, next_tool) = slot.next();
-    let place = slot.place();
-    let (thread, caller, inner_time, start, recorded) = (thread.filter(|_| place != 0), 0, 0, 0, None);
-    let mut call =
-        CallUnderWay { next, next_tool, function, layer, caller, thread, place, inner_time, start, recorded };
-    let (Some(thread), Some(known)) = (thread, functions().get(function)) else { return call };
+    let (layer, place) = (instance.layer, slot.place.load(Ordering::Acquire));
+    let known = FUNCTIONS.get().and_then(|functions| functions.get(function));
+    let measured = thread.filter(|_| place != 0).zip(known);
+    let (caller, inner_time, start, recorded) = (0, 0, 0, None);
+    let mut call = CallUnderWay { next, next_tool, measured, layer, caller, place, inner_time, start, recorded };
+    let Some((thread, known)) = measured else { return call };
     if let Some(milestone) = known.milestone {
         let began = ticks();
         milestone.comes_to(layer);
         // The time for it is no layer's.
         thread.leave_out(ticks().wrapping_sub(began));
     }
-    let caller = thread.layer.load(Ordering::Relaxed);
-    call.caller = caller;
-    thread.count_call(place, caller);
+    call.caller = thread.layer.load(Ordering::Relaxed);
+    thread.count_call(place, call.caller);
     call.inner_time = thread.inner_time.load(Ordering::Relaxed);
     thread.inner_time.store(0, Ordering::Relaxed);
     thread.layer.store(layer, Ordering::Relaxed);
-    if let Some(traced) = &known.traced {
-        let site = if caller == 0 { context } else { 0 };
-        let signature = &known.signature;
-        call.recorded = TraceableCall { thread, traced, signature, function, layer, caller, words }.begin(site);
+    if let Some(traced) = &known.traced
+        && let Some(mpi) = mpi::get()
+    {
+        let caller = call.caller;
+        let arguments = CallArguments { signature: &known.signature, words, mpi, thread, layer, caller };
+        call.recorded = traced.begin(&arguments, if caller == 0 { context } else { 0 });
         call.start = ticks();
         if let Some(recorded) = &call.recorded {
             recorded.set_start(call.start);
@@ -152,21 +148,26 @@ impl CallUnderWay {
     #[inline(never)]
     pub(crate) fn end(self, words: &[u64], result: u64) {
         let now = ticks();
-        let (Some(thread), Some(known)) = (self.thread, functions().get(self.function)) else { return };
-        let time = now.wrapping_sub(self.start);
+        let Self { measured, layer, caller, place, inner_time, start, recorded, .. } = self;
+        let Some((thread, known)) = measured else { return };
+        let time = now.wrapping_sub(start);
         let below = thread.inner_time.load(Ordering::Relaxed);
         let outside = OUTSIDE[usize::from(known.buffers.is_some())].load(Ordering::Relaxed);
-        thread.inner_time.store(self.inner_time.wrapping_add(time).wrapping_add(outside), Ordering::Relaxed);
-        thread.layer.store(self.caller, Ordering::Relaxed);
-        thread.count_time(self.place, time, below);
+        thread.inner_time.store(inner_time.wrapping_add(time).wrapping_add(outside), Ordering::Relaxed);
+        thread.layer.store(caller, Ordering::Relaxed);
+        thread.count_time(place, time, below);
         thread.set_last(now);
+        let arguments =
+            || Some(CallArguments { signature: &known.signature, words, mpi: mpi::get()?, thread, layer, caller });
         if let Some(buffers) = known.buffers.as_ref().filter(|_| result as u32 == 0) {
-            thread.count_bytes(self.place, self.caller, buffers.count(&known.signature, words, thread));
+            let count = || arguments().map(|arguments| buffers.count(&arguments));
+            let bytes = buffers.quick_count(words, thread).or_else(count).unwrap_or_default();
+            thread.count_bytes(place, caller, bytes);
         }
-        if let Some((recorded, traced)) = self.recorded.zip(known.traced.as_ref()) {
-            let Self { function, layer, caller, .. } = self;
-            let call = TraceableCall { thread, traced, signature: &known.signature, function, layer, caller, words };
-            call.end(recorded, now, result, !known.has_error_code || result as u32 == 0);
+        if let (Some(recorded), Some(traced)) = (recorded, &known.traced)
+            && let Some(arguments) = arguments()
+        {
+            traced.end(&arguments, recorded, now, result, !known.has_error_code || result as u32 == 0);
         }
     }
 }

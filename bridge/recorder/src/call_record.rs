@@ -2,11 +2,11 @@
 #![expect(unsafe_code, reason = "memory that is mapped")]
 
 use std::ptr;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU8, Ordering};
 
-use qmpi_abi::trace::{PENDING, RETURNED, TracedCall, Value};
+use qmpi_abi::trace::{AFTER, PENDING, RETURNED, TracedCall, Value};
 
-use crate::log::{self, Log};
+use crate::log::{self, CallFile, Log};
 use crate::thread::ThreadMemory;
 
 /// A record in a log of the calling thread.
@@ -18,27 +18,27 @@ pub(crate) struct CallRecord {
     generation: u64,
 }
 
-/// Room for a hash in a record.
-#[derive(Debug, Clone, Copy)]
+/// Room for a hash in a record of a thread.
+#[derive(Debug)]
 pub(crate) struct Room {
-    value: usize,
-    /// What [`Value::moment`] becomes.
-    moment: u8,
-    log: usize,
-    generation: u64,
+    value: *mut Value,
+    record: CallRecord,
     thread: u64,
 }
 
+// SAFETY: logs are never unmapped, and another thread than the record's writes to the room alone.
+unsafe impl Send for Room {}
+
 impl CallRecord {
-    /// Writes the head and the arguments into room that was reserved for them and for what is added.
-    pub(crate) fn write(record: *mut TracedCall, log: &mut Log, head: TracedCall, arguments: &[u64]) -> CallRecord {
+    /// Begins a record in a log with its head, which says how much room is reserved, and the arguments; `None`: there is no room.
+    pub(crate) fn begin(log: &mut Log, file: &CallFile, head: TracedCall, arguments: &[u64]) -> Option<CallRecord> {
+        let record = log.reserve(head.layer.into(), head.size as usize, file)?;
         // SAFETY: room for it was reserved.
         unsafe { record.write(head) };
-        // SAFETY: arguments follow the head.
-        let words = unsafe { record.add(1) }.cast::<u64>();
-        // SAFETY: room for them was reserved.
+        let words = record.wrapping_add(1).cast::<u64>();
+        // SAFETY: room for the arguments was reserved behind the head.
         unsafe { ptr::copy_nonoverlapping(arguments.as_ptr(), words, arguments.len()) };
-        CallRecord { record, generation: log.generation(), log: ptr::from_mut(log) }
+        Some(CallRecord { record, generation: log.generation, log: ptr::from_mut(log) })
     }
 
     /// Is the record still there? Calls that came in between may have taken its place, where only the last ones are kept.
@@ -55,19 +55,19 @@ impl CallRecord {
     }
 
     /// Adds a value, whose bytes `write` writes to an address, and says how many; returns where the value is.
-    pub(crate) fn add(&self, head: Value, write: impl FnOnce(*mut u8) -> usize) -> usize {
+    pub(crate) fn add(&self, head: Value, write: impl FnOnce(*mut u8) -> usize) -> *mut Value {
         // SAFETY: a record of this thread, which is never unmapped.
         let used = unsafe { &mut (*self.record).used };
-        let address = self.record.expose_provenance() + *used as usize;
+        let value = self.record.wrapping_byte_add(*used as usize).cast::<Value>();
         // SAFETY: room for it was reserved.
-        unsafe { ptr::with_exposed_provenance_mut::<Value>(address).write(head) };
-        let bytes = write(ptr::with_exposed_provenance_mut(address + size_of::<Value>()));
+        unsafe { value.write(head) };
+        let bytes = write(value.wrapping_add(1).cast());
         *used += (size_of::<Value>() + bytes.next_multiple_of(8)) as u32;
-        address
+        value
     }
 
     /// Adds the hash of a buffer.
-    pub(crate) fn add_hash(&self, place: u8, moment: u8, bytes: u64, hash: u64) -> usize {
+    pub(crate) fn add_hash(&self, place: u8, moment: u8, bytes: u64, hash: u64) -> *mut Value {
         self.add(Value { place, moment, element: 8, stored: 1, all: bytes }, |target| {
             // SAFETY: room for it was reserved.
             unsafe { target.cast::<u64>().write(hash) };
@@ -76,10 +76,9 @@ impl CallRecord {
     }
 
     /// Adds room for the hash of a buffer that is not filled yet.
-    pub(crate) fn add_room(&self, place: u8, moment: u8, thread: &ThreadMemory) -> Room {
+    pub(crate) fn add_room(&self, place: u8, thread: &ThreadMemory) -> Room {
         let value = self.add_hash(place, PENDING, 0, 0);
-        let (log, thread) = (self.log.expose_provenance(), thread.number.load(Ordering::Relaxed));
-        Room { value, moment, log, generation: self.generation, thread }
+        Room { value, record: *self, thread: thread.number.load(Ordering::Relaxed) }
     }
 
     /// Tells readers what there is before the call.
@@ -102,26 +101,17 @@ impl CallRecord {
 impl Room {
     /// Puts the hash of so many bytes into it.
     pub(crate) fn fill(self, bytes: u64, hash: u64, thread: &ThreadMemory) {
-        let Some(file) = log::file() else { return };
-        // SAFETY: a log of this or another thread, none of which is ever unmapped.
-        let log = unsafe { &*ptr::with_exposed_provenance::<Log>(self.log) };
         // Where only the last calls are kept, another thread may be about to use the record's place again.
         let is_own = self.thread == thread.number.load(Ordering::Relaxed);
-        if file.keeps_last() && !(is_own && log.has(self.generation, file)) {
+        if log::file().is_none_or(|file| file.keeps_last && !(is_own && self.record.is_there())) {
             return;
         }
-        let value = ptr::with_exposed_provenance_mut::<Value>(self.value);
-        // SAFETY: the hash follows the head, in the same record.
-        let place = unsafe { value.add(1) };
-        // SAFETY: records are never unmapped, and their places are used again only where the last ones are kept.
-        unsafe { place.cast::<u64>().write(hash) };
-        // SAFETY: the head of the room that the call has left.
-        unsafe { (*value).all = bytes };
-        // Readers look at the moment first.
-        fence(Ordering::Release);
-        // SAFETY: the head of the room that the call has left.
-        let moment = unsafe { &raw mut (*value).moment };
-        // SAFETY: the same head, which is never unmapped.
-        unsafe { moment.write_volatile(self.moment) };
+        // SAFETY: the hash follows the head of the room, in a record that is never unmapped and whose place is not used again.
+        unsafe { self.value.wrapping_add(1).cast::<u64>().write(hash) };
+        // SAFETY: the head of the room that the call has left in that record.
+        let head = unsafe { &mut *self.value };
+        head.all = bytes;
+        // SAFETY: a byte of the head. Readers look at it first.
+        unsafe { AtomicU8::from_ptr(&raw mut head.moment) }.store(AFTER, Ordering::Release);
     }
 }

@@ -17,8 +17,8 @@ pub(crate) const OF_STRING: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Capture {
     pub(crate) place: u8,
+    /// Whether it is read before the call as well.
     pub(crate) before: bool,
-    pub(crate) after: bool,
     /// Bytes of an element; 0 for the characters of a string.
     pub(crate) width: u8,
     /// The number of elements is the product.
@@ -39,11 +39,6 @@ fn capture(place: u8, signature: &Signature, abi: Abi) -> Option<Capture> {
     if parameter.at_root || !is_of_interest(parameter) || width == 0 && !parameter.ctype().contains("char") {
         return None;
     }
-    let (before, after) = match parameter.direction {
-        Direction::In | Direction::Out => (false, true),
-        Direction::InOut => (true, true),
-        Direction::Result => return None,
-    };
     let is_countable = |factor: &Factor| match factor {
         Factor::Zero | Factor::Constant(_) => width == 0,
         Factor::Number(_) | Factor::Argument(_) | Factor::Pointee(_) | Factor::Ranks(_) | Factor::Dimensions(_) => true,
@@ -51,9 +46,10 @@ fn capture(place: u8, signature: &Signature, abi: Abi) -> Option<Capture> {
     };
     let is_of_sender = ["sendcounts", "sdispls", "sendtypes"].iter().any(|start| parameter.name().starts_with(start));
     let buffer = signature.place(|other| is_of_sender && other.name() == "sendbuf");
+    let before = parameter.direction == Direction::InOut;
     let is_asked_about = parameter.kind == Kind::Status && abi == Abi::Standard;
     let factors = parameter.length();
-    factors.iter().all(is_countable).then_some(Capture { place, before, after, width, factors, buffer, is_asked_about })
+    factors.iter().all(is_countable).then_some(Capture { place, before, width, factors, buffer, is_asked_about })
 }
 
 /// Does the parameter point to something that a reader wants to see?
@@ -102,7 +98,7 @@ impl Capture {
 pub(crate) fn stored_statuses(all: usize, arguments: &CallArguments) -> usize {
     let told = |name: &str| {
         let place = arguments.signature.place(|it| it.name() == name && it.direction == Direction::Out)?;
-        arguments.address(place).map(|_| arguments.array(place).number(0) as usize)
+        arguments.address(place).map(|_| arguments.number_element(place, 0) as usize)
     };
     if told("flag") == Some(0) { 0 } else { told("outcount").map_or(all, |count| count.min(all)) }
 }

@@ -17,28 +17,20 @@ use serde_json::{Value, json};
 
 use crate::thread::Measured;
 
-/// The value of `links`: of each function at a layer the layer, the function, and what was measured.
-pub(crate) fn json(measured: impl IntoIterator<Item = (usize, usize, Measured)>) -> Value {
-    let mut links: BTreeMap<(usize, usize), Measured> = BTreeMap::new();
-    for (layer, function, measured) in measured {
-        let all = match links.remove(&(function, layer)) {
-            Some(known) => known.with(measured),
-            None => measured,
-        };
-        links.insert((function, layer), all);
-    }
+/// The value of `links`: what was measured, by the function and the layer.
+pub(crate) fn json(links: &BTreeMap<(usize, usize), Measured>) -> Value {
     let [mut functions, mut layers, mut callers] = [const { Vec::new() }; 3];
     let [mut calls, mut sent, mut received] = [const { Vec::new() }; 3];
     let [mut own, mut inclusive, mut longest, mut histogram] = [const { Vec::new() }; 4];
     let (mut first, mut before) = (Vec::new(), 0);
-    for ((function, layer), measured) in &links {
-        for (caller, count) in measured.callers.iter().enumerate().filter(|(_, count)| **count > 0) {
+    for ((function, layer), measured) in links {
+        for (caller, [count, bytes @ ..]) in measured.callers.iter().enumerate().filter(|(_, [count, ..])| *count > 0) {
             functions.push(function - std::mem::replace(&mut before, *function));
             layers.push(*layer);
             callers.push(caller);
             calls.push(*count);
-            sent.push(measured.bytes[2 * caller]);
-            received.push(measured.bytes[2 * caller + 1]);
+            sent.push(bytes[0]);
+            received.push(bytes[1]);
         }
         // Differences of unsigned words: a negative one is a time that was left early.
         let times = measured.times.map(u64::cast_signed);
@@ -75,19 +67,19 @@ mod tests {
 
     #[test]
     fn links_are_columns() {
-        let measured = |callers: [u64; 3], inclusive, own: i64, longest| {
-            let mut histogram = vec![0; 64];
+        let measured = |calls: [u64; 3], inclusive, own: i64, longest| {
+            let mut histogram = [0; 64];
             (histogram[9], histogram[11]) = (3, 1);
-            let bytes = vec![0, 0, 40, 0, 1, 2];
-            Measured { times: [inclusive, own.cast_unsigned(), longest], callers: callers.to_vec(), histogram, bytes }
+            let callers = vec![[calls[0], 0, 0], [calls[1], 40, 0], [calls[2], 1, 2]];
+            Measured { times: [inclusive, own.cast_unsigned(), longest], histogram, callers }
         };
-        let links = vec![
-            (2, 10, measured([0, 4, 0], 1_234_567, -5, 99)),
-            (1, 10, measured([0, 1, 3], 500, 500, 500)),
-            (1, 7, measured([1, 0, 0], 9, 9, 9)),
-        ];
+        let links = BTreeMap::from([
+            ((10, 2), measured([0, 4, 0], 1_234_567, -5, 99)),
+            ((10, 1), measured([0, 1, 3], 500, 500, 500)),
+            ((7, 1), measured([1, 0, 0], 9, 9, 9)),
+        ]);
         assert_eq!(
-            json(links).to_string(),
+            json(&links).to_string(),
             "[[7,3,0,0],[1,1,1,2],[0,1,2,1],[1,1,3,4],[0,40,1,40],[0,0,2,0],[9,500,-5],[0,0,1235000],[0,0,99],[9,9,9],\
              [3,0,1,-1,3,0,1,-1,3,0,1,-1]]"
         );

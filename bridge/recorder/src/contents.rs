@@ -2,16 +2,16 @@
 //!
 //! MPI packs the elements of a buffer into memory of the recorder (`PMPI_Pack`), and these bytes are hashed: so the hash is the same whatever the
 //! datatype, and there is nothing in it of gaps between elements. Buffers are read when the call has succeeded. Then MPI has found the arguments
-//! right, what it sends is still there, and what it receives has come. What comes later is read when another call completes it (`pending.rs`).
+//! right, what it sends is still there, and what it receives has come. What comes later is read when another call completes the request
+//! (`pending.rs`).
 
 use std::hash::{DefaultHasher, Hasher};
 
-use qmpi_abi::FnId;
 use qmpi_abi::parameters::Kind;
 
 use crate::arguments::{CallArguments, Signature};
-use crate::buffers::{Buffer, Buffers, Moves};
-use crate::mpi::{LOWEST, Mpi};
+use crate::buffers::{Buffer, Buffers};
+use crate::mpi::{self, LOWEST, Mpi};
 
 /// Bytes that are packed at a time, if elements are no larger.
 const PACKED: u64 = 1 << 20;
@@ -20,28 +20,25 @@ const PACKED: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct TransferredContents {
     pub(crate) buffers: Buffers,
-    /// What completes what is received, if that is not there when the function returns: the kind of an object, and its argument.
-    pub(crate) later: Option<(Kind, u8)>,
-    /// A status that tells how much has been received.
+    /// Whether what is received is there when the function returns or its request is complete. What a window or a file says of it is not followed.
+    pub(crate) is_followed: bool,
+    /// A status that tells how much has been received: of the function, or else of the call that completes the request.
     status: Option<u8>,
-    /// Whether the status of the call that completes it will tell.
     pub(crate) has_status_later: bool,
     /// Where data comes from and goes to, which may be `MPI_PROC_NULL`.
     source: Option<u8>,
     destination: Option<u8>,
-    /// The rank that an operation on a window has to do with.
-    pub(crate) target: Option<u8>,
 }
 
 /// Elements of one datatype, one behind the other.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Piece {
     start: u64,
     elements: u64,
     datatype: u64,
     /// Bytes of an element.
     size: u64,
-    /// The handle is the recorder's own.
+    /// The handle is the recorder's own, which frees it when the piece is gone.
     is_held: bool,
 }
 
@@ -49,42 +46,25 @@ struct Piece {
 #[derive(Debug, Default)]
 pub(crate) struct Pieces(Vec<Piece>);
 
-/// A buffer of a call that has succeeded.
-#[derive(Debug)]
-pub(crate) struct BufferContents {
-    /// Which argument.
-    pub(crate) place: u8,
-    pub(crate) is_sent: bool,
-    pub(crate) pieces: Pieces,
-    /// What was received, where a status tells.
-    pub(crate) received: Option<u64>,
-}
-
 impl TransferredContents {
     /// Of a function; `None`: nothing is known of its buffers.
-    pub(crate) fn of(function: FnId, signature: &Signature) -> Option<TransferredContents> {
-        let begins = ["_begin", "_begin_c"].iter().any(|end| function.name().ends_with(end));
-        let [window, file] = [Kind::Window, Kind::File].map(|kind| signature.of_kind(kind));
-        let later = match (signature.result(Kind::Request), window, file) {
-            (Some(request), ..) => Some((Kind::Request, request)),
-            (None, Some(window), _) => Some((Kind::Window, window)),
-            (None, None, Some(file)) if begins => Some((Kind::File, file)),
-            _ => None,
-        };
+    pub(crate) fn of(signature: &Signature) -> Option<TransferredContents> {
+        let file = signature.of_kind(Kind::File);
         let (source, target) = (signature.rank("source"), signature.rank("target_rank"));
         Some(TransferredContents {
-            buffers: Buffers::of(function, signature)?,
-            later,
+            buffers: Buffers::of(signature)?,
+            is_followed: (signature.result(Kind::Request).is_some() || signature.of_kind(Kind::Window).is_none())
+                && !signature.ends_with(&["_begin", "_begin_c"]),
             status: signature.result(Kind::Status),
             has_status_later: source.or(signature.of_kind(Kind::Message)).or(file).is_some(),
             source: source.or(target),
             destination: signature.rank("dest").or(target),
-            target,
         })
     }
 
-    /// Each buffer of a call that has succeeded and that has something in it.
-    pub(crate) fn each(&self, arguments: &CallArguments, mut tell: impl FnMut(BufferContents)) {
+    /// Tells of each buffer of a call that has succeeded and that has something in it: which argument it is, whether it is sent, and its pieces. Of what
+    /// was received, how many bytes, where a status tells.
+    pub(crate) fn each(&self, arguments: &CallArguments, mut tell: impl FnMut(u8, bool, Pieces, Option<u64>)) {
         let mpi = arguments.mpi;
         // MPI cannot be asked before, and packs for a communicator that is gone behind it.
         if !mpi.is_running() {
@@ -92,7 +72,7 @@ impl TransferredContents {
         }
         let is_null = |rank: Option<u8>| rank.is_some_and(|rank| arguments.word(rank) as i32 == mpi.proc_null);
         self.buffers.each(arguments, |buffer, is_root| {
-            let is_sent = buffer.moves == Moves::Out || buffer.moves == Moves::FromRoot && is_root;
+            let is_sent = buffer.moves.ways(is_root) == [true, false];
             let start = arguments.word(buffer.place);
             // The last three addresses stand for something: MPI_IN_PLACE and others of MPICH. MPI_BOTTOM is 0.
             let is_constant = start != 0 && start < LOWEST || start >= u64::MAX - 2;
@@ -102,8 +82,7 @@ impl TransferredContents {
             }
             let status = self.status.filter(|_| !is_sent).and_then(|place| arguments.address(place));
             let received = status.and_then(|status| mpi.received(status));
-            let pieces = Pieces::of(buffer, arguments).unwrap_or_default();
-            tell(BufferContents { place: buffer.place, is_sent, pieces, received });
+            tell(buffer.place, is_sent, Pieces::of(buffer, arguments).unwrap_or_default(), received);
         });
     }
 }
@@ -111,34 +90,27 @@ impl TransferredContents {
 impl Pieces {
     /// Where the elements of a buffer lie; `None` if that is not known.
     fn of(buffer: &Buffer, arguments: &CallArguments) -> Option<Pieces> {
-        let (mpi, start) = (arguments.mpi, arguments.word(buffer.place));
-        let (mut pieces, mut is_known) = (Vec::new(), true);
+        let (mpi, address) = (arguments.mpi, arguments.word(buffer.place));
+        let mut pieces = Vec::new();
         buffer.each_run(arguments, |run| {
-            if run.elements == 0 {
-                return;
-            }
-            let size = arguments.sizes.of(run.datatype, mpi);
+            let size = arguments.type_size(run.datatype);
             let piece = |start, elements, datatype, size| Piece { start, elements, datatype, size, is_held: false };
             // MPI_BOTTOM: the datatype has the addresses. MPICH does not pack from there (its MPI_Pack refuses a null pointer).
-            let found = if start == 0 {
-                let first = mpi.place_of_bytes(run.datatype, size).filter(|_| run.is_simple && run.elements == 1);
+            pieces.push(if address == 0 {
+                let first = mpi.place_of_bytes(run.datatype, size);
+                let first = first.filter(|_| run.displacement.is_none() && run.elements == 1);
                 first.map(|first| piece(first, size, mpi.byte, 1))
             } else {
-                let step = if run.is_in_bytes { Some(1) } else { mpi.extent(run.datatype) };
-                let start = step.map(|step| start.wrapping_add_signed(run.distance.wrapping_mul(step)));
+                let distance = run.displacement.unwrap_or(0);
+                let step = if run.is_in_bytes || distance == 0 { Some(1) } else { mpi.extent(run.datatype) };
+                let start = step.map(|step| address.wrapping_add_signed(distance.wrapping_mul(step)));
                 start.map(|start| piece(start, run.elements, run.datatype, size))
-            };
-            is_known &= found.is_some();
-            pieces.extend(found);
+            });
         });
-        is_known.then_some(Pieces(pieces))
+        pieces.into_iter().collect::<Option<_>>().map(Pieces)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Keeps the datatypes until [`Self::release`]: the program may free its own before the buffer is read.
+    /// Keeps the datatypes: the program may free its own before the buffer is read.
     pub(crate) fn hold(&mut self, mpi: &Mpi) {
         for piece in self.0.iter_mut().filter(|piece| !mpi.is_predefined(piece.datatype)) {
             match mpi.hold(piece.datatype) {
@@ -146,11 +118,6 @@ impl Pieces {
                 None => piece.size = 0,
             }
         }
-    }
-
-    /// Gives up what is held.
-    pub(crate) fn release(&mut self, mpi: &Mpi) {
-        self.0.drain(..).filter(|piece| piece.is_held).for_each(|piece| mpi.release(piece.datatype));
     }
 
     /// How many bytes there are, of those that were received, and their hash; `None`: there is nothing, or MPI does not pack it.
@@ -168,6 +135,14 @@ impl Pieces {
             left -= elements * piece.size;
         }
         (sum > 0).then(|| (sum, hasher.finish()))
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if let Some(mpi) = mpi::get().filter(|_| self.is_held) {
+            mpi.release(self.datatype);
+        }
     }
 }
 

@@ -7,12 +7,13 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Seek, Write};
+use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use qmpi_abi::counters::{GRAIN, HEAD, MAGIC, PLACES, Region, TABLE, THREAD};
 use qmpi_system::file_limit;
@@ -21,8 +22,6 @@ use crate::system;
 
 /// Bytes of a region at most: places beyond are in memory only.
 const LARGEST: usize = 16 * GRAIN;
-/// What a region is appended from: never written to, so it takes no memory.
-static ZEROS: [AtomicU8; LARGEST] = [const { AtomicU8::new(0) }; LARGEST];
 
 struct CounterFile {
     path: CString,
@@ -61,28 +60,22 @@ fn head() -> Option<(&'static CounterFile, *mut u8)> {
 pub(crate) fn describe(line: &str) {
     let text = format!("{line}\0");
     let Some((_, head)) = head().filter(|_| text.len() <= TABLE - size_of::<Region>()) else { return };
-    // SAFETY: the head has more bytes.
-    let place = unsafe { head.add(size_of::<Region>()) };
-    // SAFETY: there is room for it.
-    unsafe { ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
+    // SAFETY: the head has room for it behind the region.
+    unsafe { ptr::copy_nonoverlapping(text.as_ptr(), head.wrapping_add(size_of::<Region>()), text.len()) };
 }
 
 /// Says whose the place of a number is.
 pub(crate) fn set_owner(number: usize, word: u64) {
     let Some((_, head)) = head().filter(|_| number < PLACES) else { return };
-    // SAFETY: the head has a word for each place.
-    let owner = unsafe { head.add(TABLE + 8 * number) };
-    // SAFETY: a word of the head, whose start is that of a page.
-    unsafe { owner.cast::<u64>().write_volatile(word) };
+    // SAFETY: the head has a word for each place, and its start is that of a page.
+    unsafe { head.wrapping_add(TABLE + 8 * number).cast::<u64>().write_volatile(word) };
 }
 
 /// The process has written its record: the file is removed if all have.
 pub(crate) fn finish() {
     let Some((file, head)) = head() else { return };
-    // SAFETY: the head, which stays mapped.
-    let is_done = unsafe { &raw mut (*head.cast::<Region>()).is_done };
-    // SAFETY: a word of the head.
-    unsafe { is_done.write_volatile(1) };
+    // SAFETY: a word of the head, which stays mapped.
+    unsafe { head.wrapping_add(offset_of!(Region, is_done)).cast::<u64>().write_volatile(1) };
     // Whoever is the last to come here finds that all have.
     if file.all_are_done().unwrap_or(false) {
         // SAFETY: a C string.
@@ -97,25 +90,15 @@ pub(crate) fn cover(thread: *mut u8, bytes: usize) {
     }
 }
 
-/// A child by `fork` counts for itself: the memory of threads, each of which begins with a region, becomes memory as any other. Of what is in it
-/// the first `T` stays.
-pub(crate) fn in_child<T>(threads: impl Iterator<Item = *mut T>) {
+/// A child by `fork` leaves the file to its parent, as it has no report: the memory of its threads becomes memory as any other, all zero.
+pub(crate) fn in_child(threads: impl Iterator<Item = *mut u8>) {
     let Some(file) = FILE.get() else { return };
     HEAD_AT.store(ptr::null_mut(), Ordering::Release);
     for thread in threads {
-        let region = thread.cast::<Region>();
-        // SAFETY: a thread's memory; nothing else runs in the child yet.
-        if unsafe { (*region).magic } != MAGIC {
-            continue;
-        }
-        // SAFETY: a thread's memory; nothing else runs in the child yet.
-        let copy = unsafe { thread.read() };
-        // SAFETY: the pages of it that are the file's.
-        if !unsafe { system::map_over(thread.cast(), file.size) }.is_null() {
-            // SAFETY: mapped just now, at the same place.
-            unsafe { thread.write(copy) };
-            // SAFETY: the start of the same memory.
-            unsafe { (*region).magic = 0 };
+        // SAFETY: the start of a thread's memory; nothing else runs in the child yet.
+        if unsafe { (*thread.cast::<Region>()).magic } == MAGIC {
+            // SAFETY: the pages of it that are the file's.
+            unsafe { system::map_over(thread, file.size) };
         }
     }
 }
@@ -126,7 +109,7 @@ impl CounterFile {
         // Another process may remove the file just when it has been opened.
         (0..2).any(|_| {
             let file = system::open(&self.path, libc::O_APPEND | libc::O_CREAT);
-            let place = file.as_ref().and_then(|file| append(file, bytes).ok().flatten());
+            let place = file.as_ref().and_then(|file| append(file, memory, bytes).ok().flatten());
             let Some((file, offset)) = file.zip(place) else { return false };
             // SAFETY: memory of the caller, of that size.
             if unsafe { system::map_file(&file, offset, bytes, memory) }.is_null() {
@@ -158,12 +141,13 @@ impl CounterFile {
     }
 }
 
-/// Where the zeros that it appends are in the file. One write: it is whole among those of one host's processes (open(2), O_APPEND), and has blocks of the disk.
-fn append(mut file: &File, bytes: usize) -> io::Result<Option<u64>> {
+/// Appends memory, which is zero and so takes none, and says where in the file it is. One write: it is whole among those of one host's processes
+/// (open(2), O_APPEND), and has blocks of the disk.
+fn append(mut file: &File, memory: *const u8, bytes: usize) -> io::Result<Option<u64>> {
     // Other ranks append to the file at the same time.
     file_limit::check(file.metadata()?.len().saturating_add(bytes as u64 * 16))?;
-    // SAFETY: the array has so many bytes at least, to which nothing writes.
-    let written = file.write(unsafe { std::slice::from_raw_parts(ZEROS.as_ptr().cast(), bytes.min(LARGEST)) })?;
+    // SAFETY: memory of the caller, to which nothing writes meanwhile.
+    let written = file.write(unsafe { std::slice::from_raw_parts(memory, bytes) })?;
     let start = file.stream_position()?.checked_sub(bytes as u64);
     // Otherwise the disk is full, or was for another process.
     let is_whole = written == bytes && file.metadata()?.nlink() > 0;

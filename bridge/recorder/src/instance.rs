@@ -25,12 +25,12 @@ pub(crate) struct RecorderInstance {
 }
 
 /// A function.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Slot {
     next: AtomicUsize,
     next_tool: AtomicI32,
-    /// Where its numbers are in the memory of each thread; 0: it has no place yet.
-    place: AtomicUsize,
+    /// Where its numbers are in the memory of each thread; 0: it has no place yet, or there was none left.
+    pub(crate) place: AtomicUsize,
 }
 
 /// The instance with this id.
@@ -50,8 +50,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static RecorderInstance> {
 impl RecorderInstance {
     /// An instance whose next functions are not known yet.
     pub(crate) fn new(tool: c_int, layer: usize, label: String) -> RecorderInstance {
-        let slot = |_| Slot { next: AtomicUsize::new(0), next_tool: AtomicI32::new(0), place: AtomicUsize::new(0) };
-        RecorderInstance { tool, layer, label, slots: std::array::from_fn(slot) }
+        RecorderInstance { tool, layer, label, slots: std::array::from_fn(|_| Slot::default()) }
     }
 
     /// Makes it known by its id; `false`: there are too many.
@@ -93,20 +92,9 @@ impl Slot {
         (self.next.load(Ordering::Acquire), self.next_tool.load(Ordering::Relaxed))
     }
 
-    /// Where its numbers are in the memory of each thread; 0: there was no place left.
-    #[inline]
-    pub(crate) fn place(&self) -> usize {
-        self.place.load(Ordering::Acquire)
-    }
-
     /// Sets what comes next.
     pub(crate) fn lead_to(&self, next: usize, next_tool: c_int) {
         self.next_tool.store(next_tool, Ordering::Relaxed);
         self.next.store(next, Ordering::Release);
-    }
-
-    /// Sets where its numbers are.
-    pub(crate) fn count_at(&self, place: usize) {
-        self.place.store(place, Ordering::Relaxed);
     }
 }

@@ -10,18 +10,31 @@ use qmpi_abi::numbering::Numbering;
 /// The name that the recorder registers.
 const NAME: &CStr = c"qmpi_recorder";
 
-/// `QMPIX_Process`: what the runtime knows of the process. Its strings stay as they are.
+/// What the runtime knows of the process.
 #[derive(Debug)]
-#[repr(C)]
 pub(crate) struct ProcessFacts {
-    rank: c_int,
-    size: c_int,
-    layers: c_int,
+    /// 0 where the launcher does not tell.
+    pub(crate) rank: u32,
+    /// How many ranks the job has.
+    pub(crate) size: Option<u32>,
+    /// How many layers there are at most, PMPI tools of the program among them.
+    pub(crate) layers: usize,
     /// Whose handles and constants the MPI library has.
     pub(crate) abi: c_int,
-    has_mpi: c_int,
-    mpi: *const c_char,
-    world: *const c_char,
+    /// Otherwise the runtime has opened the MPI library, in a process that may be a shell.
+    pub(crate) has_mpi: bool,
+    /// The name of the MPI library.
+    pub(crate) mpi: String,
+    /// The name of its MPI_COMM_WORLD among those of the job, if it has one.
+    pub(crate) world: Option<String>,
+}
+
+/// `QMPIX_Process`: rank, size, layers, ABI, whether there is an MPI library; its name, and that of the world.
+#[derive(Debug)]
+#[repr(C)]
+struct ProcessWords {
+    numbers: [c_int; 5],
+    strings: [*const c_char; 2],
 }
 
 /// `QMPIX_Tool`
@@ -39,7 +52,7 @@ unsafe extern "C" {
     fn QMPI_Get_function(tool: c_int, function: c_int, next: *mut usize, next_tool: *mut c_int) -> c_int;
     fn QMPIX_Get_layer(tool: c_int, place: *mut c_int, label: *mut *const c_char) -> c_int;
     fn QMPIX_Get_tools(max: c_int, tools: *mut ToolRecord, count: *mut c_int) -> c_int;
-    fn QMPIX_Get_process(process: *mut ProcessFacts) -> c_int;
+    fn QMPIX_Get_process(process: *mut ProcessWords) -> c_int;
     fn QMPIX_Get_mpi_symbol(name: *const c_char, address: *mut usize) -> c_int;
 }
 
@@ -108,41 +121,19 @@ fn text(string: *const c_char) -> String {
 impl ProcessFacts {
     /// What the runtime knows now.
     pub(crate) fn get() -> Option<ProcessFacts> {
-        let (mpi, world) = (ptr::null(), ptr::null());
-        let mut process = ProcessFacts { rank: -1, size: -1, layers: 0, abi: 0, has_mpi: 0, mpi, world };
+        let mut process = ProcessWords { numbers: [-1, -1, 0, 0, 0], strings: [ptr::null(); 2] };
         // SAFETY: a variable of that type.
         let code = unsafe { QMPIX_Get_process(&raw mut process) };
-        (code == 0).then_some(process)
-    }
-
-    /// 0 where the launcher does not tell.
-    pub(crate) fn rank(&self) -> u32 {
-        u32::try_from(self.rank).unwrap_or(0)
-    }
-
-    /// How many ranks the job has.
-    pub(crate) fn size(&self) -> Option<u32> {
-        u32::try_from(self.size).ok()
-    }
-
-    /// How many layers there are at most, PMPI tools of the program among them.
-    pub(crate) fn layers(&self) -> usize {
-        usize::try_from(self.layers).unwrap_or(0)
-    }
-
-    /// Otherwise the runtime has opened the MPI library, in a process that may be a shell.
-    pub(crate) fn has_mpi(&self) -> bool {
-        self.has_mpi != 0
-    }
-
-    /// The name of the MPI library.
-    pub(crate) fn mpi(&self) -> String {
-        text(self.mpi)
-    }
-
-    /// The name of its MPI_COMM_WORLD among those of the job, if it has one.
-    pub(crate) fn world(&self) -> Option<String> {
-        Some(text(self.world)).filter(|world| !world.is_empty())
+        let ProcessWords { numbers: [rank, size, layers, abi, has_mpi], strings: [mpi, world] } = process;
+        (code == 0).then(|| ProcessFacts {
+            rank: u32::try_from(rank).unwrap_or(0),
+            size: u32::try_from(size).ok(),
+            layers: usize::try_from(layers).unwrap_or(0),
+            abi,
+            has_mpi: has_mpi != 0,
+            mpi: text(mpi),
+            world: Some(text(world)).filter(|world| !world.is_empty()),
+        })
     }
 }
 

@@ -8,9 +8,9 @@
 //! | clocks, files, memory, handlers | `system.rs` |
 //! | functions of the runtime that it calls | `interface.rs` |
 //! | questions to the MPI library | `mpi.rs`, `sizes.rs` |
-//! | arguments of a call | `arguments.rs` |
 //! | files that are mapped: of counters, of calls | `counters.rs`, `log.rs` |
 //! | what a thread counts, and where | `thread.rs` |
+//! | arguments of a call | `arguments.rs` |
 //! | an instance: where it stands, and what comes next | `instance.rs` |
 //! | how many bytes a call moves | `buffers.rs` |
 //! | what `--trace` asks for, what arguments point to | `trace.rs`, `captures.rs` |

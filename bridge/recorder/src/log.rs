@@ -7,6 +7,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::ptr;
@@ -27,22 +28,14 @@ const FIRST: usize = size_of::<Chunk>();
 /// Bytes at the end of a chunk that records do not get: words are written there that no record has.
 const SLACK: usize = 64;
 
-/// Which calls are recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Limit {
-    /// So many that each thread makes first at each layer.
-    First(u64),
-    /// At least so many that each thread makes last at each layer.
-    Last(u64),
-    /// All.
-    All,
-}
-
 /// The file of a rank.
 #[derive(Debug)]
 pub(crate) struct CallFile {
     pub(crate) path: CString,
-    pub(crate) limit: Limit,
+    /// How many calls of each thread at each layer are recorded.
+    pub(crate) calls: u64,
+    /// These are the last ones, at least so many, and places of calls are used again for later ones. Otherwise these are the first ones.
+    pub(crate) keeps_last: bool,
 }
 
 static FILE: OnceLock<CallFile> = OnceLock::new();
@@ -54,7 +47,7 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// One of a thread's logs. All zero until its first call.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Log {
     /// Where the next record begins, where the chunk ends, and the chunk.
@@ -66,7 +59,7 @@ pub(crate) struct Log {
     /// The thread whose limit it is, and one more: a later thread may go on with it.
     thread: u64,
     /// Counts chunks that are filled.
-    generation: u64,
+    pub(crate) generation: u64,
     size: usize,
     /// How many calls the chunk has.
     calls: u64,
@@ -75,12 +68,12 @@ pub(crate) struct Log {
     calls_before: u64,
 }
 
-/// `all`, `first:N`, `last:N`.
-pub(crate) fn limit(text: &str) -> Option<Limit> {
+/// `all`, `first:N`, `last:N`: how many calls, and whether these are the last ones.
+pub(crate) fn limit(text: &str) -> Option<(u64, bool)> {
     match text.split_once(':') {
-        None if text == "all" => Some(Limit::All),
-        Some(("first", calls)) => calls.parse().ok().map(Limit::First),
-        Some(("last", calls)) => calls.parse().ok().map(Limit::Last),
+        None if text == "all" => Some((u64::MAX, false)),
+        Some(("first", calls)) => Some((calls.parse().ok()?, false)),
+        Some(("last", calls)) => Some((calls.parse().ok()?, true)),
         _ => None,
     }
 }
@@ -135,27 +128,24 @@ pub(crate) fn lose() {
     LOST.fetch_add(1, Ordering::Relaxed);
 }
 
-impl CallFile {
-    /// Are places of calls used again for later ones?
-    pub(crate) fn keeps_last(&self) -> bool {
-        matches!(self.limit, Limit::Last(_))
-    }
-}
-
 impl Log {
     /// Is a call of this thread among those that are to be recorded?
     #[inline]
     pub(crate) fn admits(&mut self, thread: u64, file: &CallFile) -> bool {
         if self.thread != thread + 1 {
-            self.begin(thread, file);
+            self.thread = thread + 1;
+            // Where the last calls are kept, the chunk may have calls of an earlier thread.
+            if !file.keeps_last || self.left == 0 {
+                self.left = file.calls;
+            }
         }
         if self.left > 0 {
             return true;
         }
-        if let Limit::Last(calls) = file.limit {
+        if file.keeps_last {
             // The next call goes on in the other chunk.
-            (self.end, self.left) = (0, calls);
-            return calls > 0;
+            (self.end, self.left) = (0, file.calls);
+            return file.calls > 0;
         }
         // SAFETY: null, or a chunk that is mapped, never unmapped, and this thread's alone.
         if let Some(chunk) = unsafe { ptr::with_exposed_provenance_mut::<Chunk>(self.chunk).as_mut() } {
@@ -191,59 +181,33 @@ impl Log {
     /// Tells readers how far the chunk is filled.
     #[inline]
     pub(crate) fn publish(&self) {
-        let chunk = ptr::with_exposed_provenance_mut::<Chunk>(self.chunk);
-        // SAFETY: a chunk of this log, which is mapped, and never unmapped.
-        let used = unsafe { &raw mut (*chunk).used };
-        // SAFETY: a word of the chunk, to which this thread alone writes.
-        unsafe { used.write_volatile((self.cursor - self.chunk) as u64) };
+        let used = ptr::with_exposed_provenance::<AtomicU64>(self.chunk + offset_of!(Chunk, used));
+        // SAFETY: a word of a chunk of this log, which is mapped, and never unmapped; this thread alone writes to it.
+        unsafe { &*used }.store((self.cursor - self.chunk) as u64, Ordering::Release);
     }
 
-    /// Records into memory of its own, that of no file, from its start.
-    pub(crate) fn record_to(&mut self, thread: u64, memory: &mut [u8]) {
-        let start = memory.as_mut_ptr().expose_provenance();
-        (self.thread, self.left) = (thread + 1, u64::MAX);
-        (self.chunk, self.cursor, self.end) = (start, start + FIRST, start + memory.len() - SLACK);
-    }
-
-    /// Has recorded nothing.
-    pub(crate) fn forget(&mut self) {
-        (self.thread, self.left, self.chunk, self.cursor, self.end) = (0, 0, 0, 0, 0);
+    /// One that records calls of a thread into memory of its own, that of no file.
+    pub(crate) fn in_memory(thread: u64, memory: &mut [u8]) -> Log {
+        let chunk = memory.as_mut_ptr().expose_provenance();
+        let (cursor, end) = (chunk + FIRST, chunk + memory.len() - SLACK);
+        Log { thread: thread + 1, left: u64::MAX, chunk, cursor, end, ..Log::default() }
     }
 
     /// Is what was recorded in this generation still there? Where only the last calls are kept, the chunk after the next one takes its place.
     pub(crate) fn has(&self, generation: u64, file: &CallFile) -> bool {
-        !file.keeps_last() || self.generation - generation <= 1
-    }
-
-    /// Which chunk the log is at.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    #[cold]
-    fn begin(&mut self, thread: u64, file: &CallFile) {
-        self.thread = thread + 1;
-        match file.limit {
-            Limit::All => self.left = u64::MAX,
-            Limit::First(calls) => self.left = calls,
-            // The chunk may have calls of an earlier thread.
-            Limit::Last(calls) if self.left == 0 => self.left = calls,
-            Limit::Last(_) => {}
-        }
+        !file.keeps_last || self.generation - generation <= 1
     }
 
     /// Goes on in another chunk: a new one, or that with the oldest calls.
     #[cold]
     fn turn(&mut self, layer: u64, size: usize, file: &CallFile) -> bool {
-        let last = match file.limit {
-            Limit::Last(calls) => Some(usize::try_from(calls).unwrap_or(usize::MAX)),
-            Limit::First(_) | Limit::All => None,
+        let bytes = if file.keeps_last {
+            let calls = usize::try_from(file.calls).unwrap_or(usize::MAX);
+            calls.saturating_mul(A_CALL).saturating_add(FIRST).min(1 << 40).next_multiple_of(GRAIN)
+        } else {
+            self.size.saturating_mul(2).clamp(GRAIN, LARGEST)
         };
-        let bytes = match last {
-            Some(calls) => calls.saturating_mul(A_CALL).saturating_add(FIRST).min(1 << 40).next_multiple_of(GRAIN),
-            None => self.size.saturating_mul(2).clamp(GRAIN, LARGEST),
-        };
-        let is_used_again = last.is_some() && self.before != 0;
+        let is_used_again = file.keeps_last && self.before != 0;
         let chunk = if is_used_again { self.before } else { system::keep_errno(|| map(bytes, file)) };
         if chunk == 0 || FIRST + size > bytes - SLACK {
             return false;
@@ -281,15 +245,10 @@ fn map(bytes: usize, file: &CallFile) -> usize {
     opened.map_or(0, |opened| unsafe { system::map_file(&opened, offset, bytes, ptr::null_mut()) }.expose_provenance())
 }
 
-/// Makes the file so long, with blocks for it where the file system can say so.
+/// Makes the file so long, with blocks for it: where the file system cannot say so, the C library writes to each (posix_fallocate(3)).
 fn allocate(file: &File, offset: u64, bytes: usize) -> bool {
-    static ZEROS: [u8; 4096] = [0; 4096];
     // SAFETY: a descriptor and numbers.
-    if unsafe { libc::fallocate(file.as_raw_fd(), 0, offset.cast_signed(), bytes as i64) } == 0 {
-        return true;
-    }
-    io::Error::last_os_error().raw_os_error() == Some(libc::EOPNOTSUPP)
-        && (0..bytes as u64 / 4096).all(|page| file.write_all_at(&ZEROS, offset + 4096 * page).is_ok())
+    unsafe { libc::posix_fallocate(file.as_raw_fd(), offset.cast_signed(), bytes as i64) == 0 }
 }
 
 #[cfg(test)]
@@ -298,9 +257,9 @@ mod tests {
 
     #[test]
     fn limits() {
-        assert_eq!(limit("all"), Some(Limit::All));
-        assert_eq!(limit("first:1000"), Some(Limit::First(1000)));
-        assert_eq!(limit("last:7"), Some(Limit::Last(7)));
+        assert_eq!(limit("all"), Some((u64::MAX, false)));
+        assert_eq!(limit("first:1000"), Some((1000, false)));
+        assert_eq!(limit("last:7"), Some((7, true)));
         assert_eq!((limit("7"), limit("last:"), limit("")), (None, None, None));
     }
 }

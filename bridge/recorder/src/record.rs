@@ -4,6 +4,7 @@
 //! It has what was measured, in ticks of the time-stamp counter; what it means, and what the ranks have together, is worked out on the desk
 //! (`qmpi report`).
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -14,49 +15,23 @@ use serde_json::{Value, json};
 
 use crate::host_file::HostFile;
 use crate::interface::{self, ProcessFacts};
+use crate::thread::Measured;
 use crate::{columns, counters, instance, system, thread, trace};
 
-/// The version of the record; it grows when a field goes or changes its meaning.
-const SCHEMA: u32 = 3;
-
-/// What comes to the MPI library, or to the process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    Finalize,
-    Abort,
-    Exit,
-}
-
-/// What wrappers add to times, in ticks.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Cost {
-    /// To the time that they measure.
-    pub(crate) inside: f64,
-    /// To their caller's, which is taken off from now on: without and with counting bytes.
-    pub(crate) outside: [u64; 2],
-}
-
-/// What is known of the rank from the start.
+/// What is known of the rank from the start, and what it has come to.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) directory: PathBuf,
     pub(crate) file: HostFile,
-    pub(crate) host: String,
     pub(crate) process: ProcessFacts,
-    /// The process's number: a child by `fork` has another one.
-    pub(crate) id: u32,
-    /// In milliseconds after 1970.
-    pub(crate) started: u64,
-    /// What it has come to.
-    pub(crate) endings: Vec<Ending>,
     /// The moment from which ticks are counted, on both clocks.
     pub(crate) began: (Instant, u64),
-    pub(crate) cost: Cost,
+    /// The record, as far as it is known without what was measured.
+    pub(crate) known: Value,
 }
 
-// SAFETY: the strings of the process are the runtime's, and stay as they are.
-#[expect(unsafe_code, reason = "pointers to strings")]
-unsafe impl Send for Report {}
+/// The process comes to its end: a key of `came_to` in the record.
+const EXIT: &str = "exit";
 
 static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 
@@ -67,7 +42,7 @@ pub(crate) fn start(report: Report) {
 }
 
 extern "C" fn at_exit() {
-    save(Ending::Exit);
+    save(EXIT);
     let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(report) = report.filter(Report::is_of_rank) {
         trace::complete(&layers(), true);
@@ -81,20 +56,20 @@ pub(crate) fn describe() {
     let Some(report) = report.as_ref() else { return };
     let layers = layers();
     trace::complete(&layers, false);
-    let mut line = report.to_json(&layers, &columns::json([]));
+    let mut line = report.to_json(&layers, &BTreeMap::new());
     line["began"] = report.began.1.into();
     line["layout"] = json!([thread::offset(0), thread::record_size()]);
     counters::describe(&line.to_string());
 }
 
-/// Writes what is known by now.
-pub(crate) fn save(ending: Ending) {
+/// Writes what is known by now. `ending`: what comes to the MPI library, or to the process, as a key of `came_to` in the record.
+pub(crate) fn save(ending: &str) {
     // Whoever comes here meanwhile, a signal handler that aborts for example, cannot wait.
     let Ok(mut report) = REPORT.try_lock() else { return };
     let Some(report) = report.as_mut().filter(|report| report.is_of_rank()) else { return };
-    report.endings.push(ending);
-    let text = report.to_json(&layers(), &columns::json(thread::measured())).to_string();
-    match report.file.put(&text, ending == Ending::Exit) {
+    report.known["came_to"][ending] = true.into();
+    let text = report.to_json(&layers(), &thread::measured()).to_string();
+    match report.file.put(&text, ending == EXIT) {
         Ok(()) => counters::finish(),
         Err(error) => {
             let directory = report.directory.display();
@@ -127,12 +102,12 @@ impl Report {
     /// A shell or a launcher below `mpiexec` is no rank, although it may have the stack (`processes = "all"`), nor is the child of a `fork`, which has
     /// counts of its parent.
     fn is_of_rank(&self) -> bool {
-        self.id == std::process::id() && (self.process.has_mpi() || !thread::measured().is_empty())
+        self.known["process"] == std::process::id() && (self.process.has_mpi || !thread::measured().is_empty())
     }
 
     /// The job's end, for whoever started it. What all ranks would say, rank 0 says.
     fn say_where(&self) {
-        if self.process.rank() > 0 || std::env::var("QMPI_LOG").is_ok_and(|level| level == "error") {
+        if self.process.rank > 0 || std::env::var("QMPI_LOG").is_ok_and(|level| level == "error") {
             return;
         }
         let here = std::env::current_dir().unwrap_or_default();
@@ -142,35 +117,15 @@ impl Report {
         log::line(LogLevel::Warn, &format!("measured; {shows}"));
     }
 
-    fn to_json(&self, layers: &[String], links: &Value) -> Value {
-        let (elapsed, ticks) = (self.began.0.elapsed(), system::ticks().wrapping_sub(self.began.1));
-        let has = |ending| self.endings.contains(&ending);
-        let [outside, outside_with_bytes] = self.cost.outside;
-        json!({
-            "schema": SCHEMA,
-            "rank": self.process.rank(),
-            "size": self.process.size(),
-            "host": self.host,
-            "world": self.process.world(),
-            "started_ms": self.started,
-            "came_to": {
-                "finalize": has(Ending::Finalize),
-                "abort": has(Ending::Abort),
-                "exit": has(Ending::Exit),
-            },
-            "process": self.id,
-            "elapsed_ns": elapsed.as_nanos() as u64,
-            "ticks": ticks,
-            "probe_ticks": {
-                "inside": (self.cost.inside * 10.0).round() / 10.0,
-                "outside": outside,
-                "outside_with_bytes": outside_with_bytes,
-            },
-            "threads": thread::all().count(),
-            "threads_without": thread::without(),
-            "layers": layers,
-            "unmeasured": unmeasured(),
-            "links": links,
-        })
+    fn to_json(&self, layers: &[String], links: &BTreeMap<(usize, usize), Measured>) -> Value {
+        let mut record = self.known.clone();
+        record["elapsed_ns"] = json!(self.began.0.elapsed().as_nanos() as u64);
+        record["ticks"] = json!(system::ticks().wrapping_sub(self.began.1));
+        record["threads"] = json!(thread::all().count());
+        record["threads_without"] = json!(thread::without());
+        record["layers"] = json!(layers);
+        record["unmeasured"] = json!(unmeasured());
+        record["links"] = columns::json(links);
+        record
     }
 }

@@ -3,7 +3,10 @@
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
+
+use qmpi_system::clock;
+use serde_json::json;
 
 use crate::host_file::HostFile;
 use crate::instance::RecorderInstance;
@@ -11,6 +14,8 @@ use crate::interface::{self, ProcessFacts};
 use crate::record::{self, Report};
 use crate::{call, log, mpi, own_cost, system, thread, trace, wrappers};
 
+/// The version of the record; it grows when a field goes or changes its meaning.
+const SCHEMA: u32 = 3;
 /// Names the directory of the report.
 const DIRECTORY: &str = "QMPI_REPORT";
 
@@ -44,21 +49,33 @@ fn prepare() -> Option<()> {
     let directory = std::path::absolute(&value).unwrap_or_else(|_| value.into());
     mpi::prepare(process.abi);
     // Besides the layers there are the program and the MPI library.
-    thread::prepare(process.layers() + 2);
+    thread::prepare(process.layers + 2);
     trace::prepare(&process, &directory);
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = if host.trim().is_empty() { "unknown" } else { host.trim() };
-    let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
+    // In milliseconds after 1970.
+    let started = clock::nanoseconds(libc::CLOCK_REALTIME) / 1_000_000;
     let file = HostFile::new(&directory, host);
     // The thread that measures has the first memory. A shell leaves no record.
-    if process.has_mpi() && std::fs::create_dir_all(&directory).is_ok() {
+    if process.has_mpi && std::fs::create_dir_all(&directory).is_ok() {
         thread::share(&file.counters, started);
     }
     system::in_child(in_child);
     call::prepare();
     let (began, cost) = ((Instant::now(), system::ticks()), own_cost::measure());
-    let (id, host, endings) = (std::process::id(), host.to_owned(), Vec::new());
-    record::start(Report { directory, file, host, process, id, started, endings, began, cost });
+    let known = json!({
+        "schema": SCHEMA,
+        "rank": process.rank,
+        "size": process.size,
+        "host": host,
+        "world": process.world,
+        "started_ms": started,
+        "came_to": { "finalize": false, "abort": false, "exit": false },
+        // A child by `fork` has another number.
+        "process": std::process::id(),
+        "probe_ticks": cost,
+    });
+    record::start(Report { directory, file, process, began, known });
     Some(())
 }
 

@@ -75,13 +75,13 @@ pub(crate) unsafe fn map_file(file: &File, offset: u64, bytes: usize, place: *mu
     memory
 }
 
-/// Puts memory that is zero in place of what is mapped at `place`; null: the kernel has none.
+/// Puts memory that is zero in place of what is mapped at `place`, if the kernel has some.
 ///
 /// # Safety
 /// The caller owns so many bytes there.
-pub(crate) unsafe fn map_over(place: *mut u8, bytes: usize) -> *mut u8 {
+pub(crate) unsafe fn map_over(place: *mut u8, bytes: usize) {
     // SAFETY: the caller's memory.
-    unsafe { map(place, bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED, -1, 0) }
+    unsafe { map(place, bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED, -1, 0) };
 }
 
 unsafe fn map(place: *mut u8, bytes: usize, flags: c_int, file: c_int, offset: i64) -> *mut u8 {

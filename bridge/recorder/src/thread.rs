@@ -7,9 +7,11 @@
 #![expect(unsafe_code, reason = "memory from the kernel")]
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::mem::offset_of;
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use qmpi_abi::counters::{BUCKETS, LinkCounts, PLACES, Region};
 
@@ -40,36 +42,24 @@ pub(crate) struct ThreadMemory {
     pub(crate) sizes: Sizes,
 }
 
-/// The numbers of a function at a layer: [`LinkCounts`], whose words the thread writes while others read them.
-#[derive(Debug)]
-#[repr(C)]
-struct PlaceCounts {
-    /// From call to return, without layers below, the longest.
-    times: [AtomicU64; 3],
-    histogram: [AtomicU32; BUCKETS],
-}
-const _: () = assert!(size_of::<PlaceCounts>() == size_of::<LinkCounts>());
-
-/// Numbers of all threads together, times in ticks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Numbers of a function at a layer, of all threads together, times in ticks.
+#[derive(Debug, Clone)]
 pub(crate) struct Measured {
     /// From call to return, the same without the time in layers below, the longest.
     pub(crate) times: [u64; 3],
     /// How many calls took a time of so many bits and one more.
-    pub(crate) histogram: Vec<u64>,
-    /// Calls by the layer that called, 0 being the program.
-    pub(crate) callers: Vec<u64>,
-    /// Bytes that the calls of each layer sent and received.
-    pub(crate) bytes: Vec<u64>,
+    pub(crate) histogram: [u64; BUCKETS],
+    /// Of each layer that called, 0 being the program: calls, and the bytes that these sent and received.
+    pub(crate) callers: Vec<[u64; 3]>,
 }
 
-/// Two more places than a file tells of: what the recorder itself costs is measured in these.
-pub(crate) const OWN_PLACES: [usize; 2] = [PLACES, PLACES + 1];
+/// Places that are nobody's: what the recorder itself costs is measured in these.
+pub(crate) const OWN_PLACES: [usize; 2] = [0, 1];
 
 /// How many layers there may be, the program and the MPI library among them.
 static LAYERS: AtomicUsize = AtomicUsize::new(0);
 /// How many places are taken, and whose they are: the layer and the function.
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
+static TAKEN: AtomicUsize = AtomicUsize::new(OWN_PLACES.len());
 static OWNERS: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
 /// The memory of all threads: a list that only grows.
 static THREADS: AtomicPtr<ThreadMemory> = AtomicPtr::new(ptr::null_mut());
@@ -161,29 +151,28 @@ pub(crate) fn offset(number: usize) -> usize {
     size_of::<ThreadMemory>() + number * record_size()
 }
 
-/// Bytes of a place: the numbers, the calls of each layer, the bytes that they sent and received.
+/// Bytes of a place: the numbers, and for each layer its calls and the bytes that these sent and received.
 pub(crate) fn record_size() -> usize {
-    size_of::<PlaceCounts>() + (8 + 16) * layers()
-}
-
-fn logs_offset() -> usize {
-    offset(PLACES + OWN_PLACES.len())
+    size_of::<LinkCounts>() + size_of::<[u64; 3]>() * layers()
 }
 
 /// What all threads have measured so far, for each function at a layer that was called. Threads that go on may be ahead by a call.
-pub(crate) fn measured() -> Vec<(usize, usize, Measured)> {
-    let owners = OWNERS.iter().map(|owner| owner.load(Ordering::Acquire)).enumerate();
-    let of_place = |(number, owner): (usize, u64)| {
-        let layer = ((owner >> 32) as usize).checked_sub(1)?;
-        let measured = Measured::of(offset(number)).filter(|measured| measured.callers.iter().any(|calls| *calls > 0));
-        Some((layer, owner as u32 as usize, measured?))
-    };
-    owners.filter_map(of_place).collect()
+pub(crate) fn measured() -> BTreeMap<(usize, usize), Measured> {
+    let mut links = BTreeMap::new();
+    let nothing = || Measured { times: [0; 3], histogram: [0; BUCKETS], callers: vec![[0; 3]; layers()] };
+    for (number, owner) in OWNERS.iter().map(|owner| owner.load(Ordering::Acquire)).enumerate() {
+        let Some(layer) = ((owner >> 32) as usize).checked_sub(1) else { continue };
+        // Several instances may stand in front of a layer, for several versions of a function.
+        let link: &mut Measured = links.entry((owner as u32 as usize, layer)).or_insert_with(nothing);
+        all().for_each(|thread| link.add(thread, offset(number)));
+    }
+    links.retain(|_, link| link.callers.iter().any(|[calls, ..]| *calls > 0));
+    links
 }
 
 /// The child of a `fork`: its one thread has another number, and counts for itself.
 pub(crate) fn in_child() {
-    counters::in_child(all().map(|thread| ptr::from_ref(thread).cast_mut()));
+    counters::in_child(all().map(|thread| ptr::from_ref(thread).cast_mut().cast()));
     if let Some(thread) = known() {
         thread.kernel.store(qmpi_system::thread::number(), Ordering::Relaxed);
     }
@@ -205,7 +194,7 @@ impl ThreadMemory {
     }
 
     fn map(kernel: i32) -> Option<&'static ThreadMemory> {
-        let bytes = logs_offset() + log::size(layers());
+        let bytes = offset(PLACES) + log::size(layers());
         let memory = system::map_memory(bytes);
         if memory.is_null() {
             return None;
@@ -217,14 +206,11 @@ impl ThreadMemory {
         let thread: &'static ThreadMemory = unsafe { &*memory };
         // Stores that are atomic, as the loads of other threads are.
         thread.kernel.store(kernel, Ordering::Relaxed);
-        let mut next = THREADS.load(Ordering::Acquire);
-        loop {
+        let link = |next| {
             thread.next.store(next, Ordering::Relaxed);
-            match THREADS.compare_exchange(next, memory, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Some(thread),
-                Err(other) => next = other,
-            }
-        }
+            Some(memory)
+        };
+        THREADS.fetch_update(Ordering::AcqRel, Ordering::Acquire, link).is_ok().then_some(thread)
     }
 
     /// Something that lies so far behind its start.
@@ -237,30 +223,31 @@ impl ThreadMemory {
 
     /// Its log of a layer's calls: memory that is all zero at first.
     pub(crate) fn log(&self, layer: usize) -> *mut Log {
-        let logs = ptr::from_ref(self).expose_provenance() + logs_offset();
+        let logs = ptr::from_ref(self).expose_provenance() + offset(PLACES);
         ptr::with_exposed_provenance_mut(logs + layer * size_of::<Log>())
     }
 
+    /// The calls of a layer at a place, and the bytes that these sent and received.
     #[inline]
-    fn calls(&self, place: usize, caller: usize) -> &AtomicU64 {
-        self.at(place + size_of::<PlaceCounts>() + 8 * caller)
-    }
-
-    #[inline]
-    fn bytes(&self, place: usize, caller: usize) -> &[AtomicU64; 2] {
-        self.at(place + size_of::<PlaceCounts>() + 8 * layers() + 16 * caller)
+    fn caller(&self, place: usize, caller: usize) -> &[AtomicU64; 3] {
+        self.at(place + size_of::<LinkCounts>() + size_of::<[u64; 3]>() * caller)
     }
 
     /// A layer's call arrives.
     #[inline]
     pub(crate) fn count_call(&self, place: usize, caller: usize) {
-        add(self.calls(place, caller), 1);
+        add(&self.caller(place, caller)[0], 1);
+    }
+
+    /// The time of all calls at a place.
+    pub(crate) fn time(&self, place: usize) -> u64 {
+        self.at::<LinkCounts>(place).inclusive.load(Ordering::Relaxed)
     }
 
     /// A call has returned: its time, and the part of it that is of layers below.
     #[inline]
     pub(crate) fn count_time(&self, place: usize, time: u64, below: u64) {
-        let PlaceCounts { times: [inclusive, own, longest], histogram } = self.at(place);
+        let LinkCounts { inclusive, own, longest, histogram } = self.at(place);
         add(inclusive, time);
         add(own, time.wrapping_sub(below));
         if longest.load(Ordering::Relaxed) < time {
@@ -273,9 +260,9 @@ impl ThreadMemory {
     /// A layer's call has moved so many bytes.
     #[inline]
     pub(crate) fn count_bytes(&self, place: usize, caller: usize, [sent, received]: [u64; 2]) {
-        let bytes = self.bytes(place, caller);
-        add(&bytes[0], sent);
-        add(&bytes[1], received);
+        let [_, all_sent, all_received] = self.caller(place, caller);
+        add(all_sent, sent);
+        add(all_received, received);
     }
 
     /// Counts a time as one below the layer whose code runs: it is not the layer's.
@@ -287,42 +274,25 @@ impl ThreadMemory {
     /// When the last call returned, for a reader of the file.
     #[inline]
     pub(crate) fn set_last(&self, ticks: u64) {
-        let last: &AtomicU64 = self.at(std::mem::offset_of!(ThreadMemory, region) + std::mem::offset_of!(Region, last));
+        let last: &AtomicU64 = self.at(offset_of!(ThreadMemory, region.last));
         last.store(ticks, Ordering::Relaxed);
-    }
-
-    fn measured(&self, place: usize) -> Measured {
-        let read = |word: &AtomicU64| word.load(Ordering::Relaxed);
-        let counts: &PlaceCounts = self.at(place);
-        Measured {
-            times: counts.times.each_ref().map(read),
-            histogram: counts.histogram.iter().map(|count| count.load(Ordering::Relaxed).into()).collect(),
-            callers: (0..layers()).map(|caller| read(self.calls(place, caller))).collect(),
-            bytes: (0..layers()).flat_map(|caller| self.bytes(place, caller)).map(read).collect(),
-        }
     }
 }
 
 impl Measured {
-    /// What all threads have in a place; `None`: there is no thread.
-    pub(crate) fn of(place: usize) -> Option<Measured> {
-        all().map(|thread| thread.measured(place)).reduce(Measured::with)
-    }
-
-    /// With those of another thread, or of another instance in front of the same layer, for another version of the function.
-    pub(crate) fn with(mut self, other: Measured) -> Measured {
-        let [inclusive, own, longest] = other.times;
+    /// Adds what a thread has at a place.
+    fn add(&mut self, thread: &ThreadMemory, place: usize) {
         // A caller that was left by an exception has not taken its callees' time off: own times may be negative.
-        let add = |sum: u64, number: u64| sum.wrapping_add(number);
-        self.times = [add(self.times[0], inclusive), add(self.times[1], own), self.times[2].max(longest)];
-        let both = [
-            (&mut self.histogram, other.histogram),
-            (&mut self.callers, other.callers),
-            (&mut self.bytes, other.bytes),
-        ];
-        for (sums, numbers) in both {
-            sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum = add(*sum, number));
+        let add = |sum: &mut u64, word: &AtomicU64| *sum = sum.wrapping_add(word.load(Ordering::Relaxed));
+        let counts: &LinkCounts = thread.at(place);
+        add(&mut self.times[0], &counts.inclusive);
+        add(&mut self.times[1], &counts.own);
+        self.times[2] = self.times[2].max(counts.longest.load(Ordering::Relaxed));
+        for (sum, count) in self.histogram.iter_mut().zip(&counts.histogram) {
+            *sum += u64::from(count.load(Ordering::Relaxed));
         }
-        self
+        for (caller, sums) in self.callers.iter_mut().enumerate() {
+            sums.iter_mut().zip(thread.caller(place, caller)).for_each(|(sum, word)| add(sum, word));
+        }
     }
 }

@@ -9,11 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
-use std::time::SystemTime;
 
 use qmpi_abi::trace::{HEAD, VERSION};
+use qmpi_system::clock;
 use qmpi_system::log::report_error;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::interface::ProcessFacts;
 use crate::log::{self, CallFile};
@@ -24,75 +24,49 @@ use crate::system::ticks;
 const VARIABLE: &str = "QMPI_TRACE";
 const BUFFERS: &str = ",buffers";
 
-/// What was asked for.
-#[derive(Debug)]
-struct Settings {
-    has_contents: bool,
-    /// The first line as far as it is known at first.
-    line: FirstLine,
-}
-
-static SETTINGS: OnceLock<Settings> = OnceLock::new();
-
-/// The first line of the file.
-#[derive(Debug, Clone, Serialize)]
-struct FirstLine {
-    version: u32,
-    rank: u32,
-    size: Option<u32>,
-    process: u32,
-    mpi: String,
-    family: &'static str,
-    calls: String,
-    layers: Vec<String>,
-    /// Nanoseconds since 1970 and the time-stamp counter, at two moments.
-    clocks: [(u64, u64); 2],
-    lost: Option<u64>,
-    objects: serde_json::Map<String, serde_json::Value>,
-    code: Vec<CodeRange>,
-}
+/// Whether hashes of buffers were asked for, and the first line of the file as far as it is known at first.
+static SETTINGS: OnceLock<(bool, Value)> = OnceLock::new();
 
 /// Where code of an object is, from one address to another, what is added to the object's addresses, and its file.
 type CodeRange = (usize, usize, usize, String);
 
 /// Has it been asked for what is in buffers?
 pub(crate) fn has_contents() -> bool {
-    SETTINGS.get().is_some_and(|settings| settings.has_contents)
+    SETTINGS.get().is_some_and(|(has_contents, _)| *has_contents)
 }
 
 /// Begins the file of this rank, if calls are to be recorded.
 pub(crate) fn prepare(process: &ProcessFacts, directory: &Path) {
     let Some(value) = std::env::var(VARIABLE).ok().filter(|value| !value.is_empty()) else { return };
     let (calls, has_contents) = value.strip_suffix(BUFFERS).map_or((&*value, false), |calls| (calls, true));
-    let (Some(limit), Some(mpi)) = (log::limit(calls), mpi::get()) else {
+    let (Some((limit, keeps_last)), Some(mpi)) = (log::limit(calls), mpi::get()) else {
         let wanted = format!("it is all, first:N or last:N, and {BUFFERS} may be behind it");
         return report_error(&format!("{VARIABLE}={value}: {wanted}"), None);
     };
     // Of a process that was spawned, another one may have the rank.
-    let (rank, id) = (process.rank(), std::process::id());
+    let (rank, id) = (process.rank, std::process::id());
     let (plain, with_id) = (directory.join(format!("trace-{rank}.calls")), format!("trace-{rank}.{id}.calls"));
     let path = if plain.exists() { directory.join(with_id) } else { plain };
     let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return };
-    let line = FirstLine {
-        version: VERSION,
-        rank,
-        size: process.size(),
-        process: id,
-        mpi: process.mpi(),
-        family: match mpi.abi {
+    let line = json!({
+        "version": VERSION,
+        "rank": rank,
+        "size": process.size,
+        "process": id,
+        "mpi": process.mpi,
+        "family": match mpi.abi {
             Abi::Mpich => "mpich",
             Abi::OpenMpi => "openmpi",
             Abi::Standard => "abi",
         },
-        calls: calls.to_owned(),
-        layers: Vec::new(),
-        clocks: [clocks(); 2],
-        lost: None,
-        objects: mpi.objects.iter().map(|(name, address)| (name.clone(), (*address).into())).collect(),
-        code: Vec::new(),
-    };
-    SETTINGS.get_or_init(|| Settings { has_contents, line });
-    let begun = std::fs::create_dir_all(directory).and_then(|()| log::start(CallFile { path: name, limit }));
+        "calls": calls,
+        // Nanoseconds since 1970 and the time-stamp counter, at two moments.
+        "clocks": [clocks(), clocks()],
+        "objects": mpi.objects,
+    });
+    SETTINGS.get_or_init(|| (has_contents, line));
+    let begun =
+        std::fs::create_dir_all(directory).and_then(|()| log::start(CallFile { path: name, calls: limit, keeps_last }));
     if let Err(error) = begun {
         report_error(&format!("{}: no calls are recorded: {error}", path.display()), None);
     }
@@ -101,19 +75,19 @@ pub(crate) fn prepare(process: &ProcessFacts, directory: &Path) {
 
 /// Completes the file's first line: there is another layer, or the process ends.
 pub(crate) fn complete(layers: &[String], is_end: bool) {
-    let Some((settings, file)) = SETTINGS.get().zip(log::file()) else { return };
-    let mut line = FirstLine {
-        layers: layers.to_vec(),
-        clocks: [settings.line.clocks[0], clocks()],
-        lost: is_end.then(log::lost),
-        code: code(),
-        ..settings.line.clone()
-    };
+    let Some(((_, line), file)) = SETTINGS.get().zip(log::file()) else { return };
+    let (mut line, mut code) = (line.clone(), code());
+    line["layers"] = json!(layers);
+    line["clocks"][1] = json!(clocks());
+    line["lost"] = json!(is_end.then(log::lost));
     // The line has to fit into the head.
-    let mut text = serde_json::to_string(&line).unwrap_or_default();
-    while text.len() + 1 >= HEAD && line.code.pop().is_some() {
-        text = serde_json::to_string(&line).unwrap_or_default();
-    }
+    let text = loop {
+        line["code"] = json!(code);
+        let text = line.to_string();
+        if text.len() + 1 < HEAD || code.pop().is_none() {
+            break text;
+        }
+    };
     if let Err(error) = log::describe(&format!("{text}\n")) {
         report_error(&format!("{}: {error}", file.path.to_string_lossy()), None);
     }
@@ -121,8 +95,7 @@ pub(crate) fn complete(layers: &[String], is_end: bool) {
 
 /// Nanoseconds since 1970, and the time-stamp counter.
 fn clocks() -> (u64, u64) {
-    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    (time.map_or(0, |time| time.as_nanos() as u64), ticks())
+    (clock::nanoseconds(libc::CLOCK_REALTIME), ticks())
 }
 
 /// Where the code of each object is, what is added to its addresses, and its file, as the kernel says: namespaces make no difference to it.
@@ -133,12 +106,8 @@ fn code() -> Vec<CodeRange> {
     let (mut code, mut base) = (Vec::new(), 0);
     for line in maps.lines() {
         // start-end permissions offset device inode path (proc_pid_maps(5))
-        let mut words = line.splitn(6, ' ');
-        let (Some(range), Some(permissions), Some(offset)) = (words.next(), words.next(), words.next()) else {
-            continue;
-        };
-        let path = words.nth(2).unwrap_or_default().trim_start();
-        let Some((start, end)) = range.split_once('-') else { continue };
+        let [range, permissions, offset, _, _, path] = line.splitn(6, ' ').collect::<Vec<_>>()[..] else { continue };
+        let (path, Some((start, end))) = (path.trim_start(), range.split_once('-')) else { continue };
         let [start, end, offset] = [start, end, offset].map(|text| usize::from_str_radix(text, 16).unwrap_or(0));
         if !path.starts_with('/') {
             continue;

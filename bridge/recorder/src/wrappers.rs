@@ -23,36 +23,46 @@ macro_rules! word {
 }
 
 macro_rules! wrappers {
-    ($($name:ident($($argument:ident)*))*) => { $(
-        extern "C" fn $name<const F: usize>(context: usize, tool: c_int, $($argument: u64),*) -> u64 {
-            let arguments: &[u64] = &[$($argument),*];
-            let call = call::begin(context, tool, F, arguments);
-            // SAFETY: QMPI says that this is the next function of the same name.
-            let next = unsafe {
-                std::mem::transmute::<usize, extern "C" fn(usize, c_int, $(word!($argument)),*) -> u64>(call.next)
-            };
-            let result = next(context, call.next_tool, $($argument),*);
-            call.end(arguments, result);
-            result
+    ($($count:literal $name:ident($($argument:ident)*))*) => {
+        $(
+            extern "C" fn $name<const F: usize>(context: usize, tool: c_int, $($argument: u64),*) -> u64 {
+                let arguments: &[u64] = &[$($argument),*];
+                let call = call::begin(context, tool, F, arguments);
+                // SAFETY: QMPI says that this is the next function of the same name.
+                let next = unsafe {
+                    std::mem::transmute::<usize, extern "C" fn(usize, c_int, $(word!($argument)),*) -> u64>(call.next)
+                };
+                let result = next(context, call.next_tool, $($argument),*);
+                call.end(arguments, result);
+                result
+            }
+        )*
+
+        /// That of the function with the number `F`, which has so many arguments.
+        const fn with_arguments<const F: usize>(count: u8) -> *const () {
+            match count {
+                $($count => $name::<F> as *const (),)*
+                _ => panic!("a function with more arguments"),
+            }
         }
-    )* };
+    };
 }
 
 wrappers! {
-    call0()
-    call1(a)
-    call2(a b)
-    call3(a b c)
-    call4(a b c d)
-    call5(a b c d e)
-    call6(a b c d e f)
-    call7(a b c d e f g)
-    call8(a b c d e f g h)
-    call9(a b c d e f g h i)
-    call10(a b c d e f g h i j)
-    call11(a b c d e f g h i j k)
-    call12(a b c d e f g h i j k l)
-    call13(a b c d e f g h i j k l m)
+    0 call0()
+    1 call1(a)
+    2 call2(a b)
+    3 call3(a b c)
+    4 call4(a b c d)
+    5 call5(a b c d e)
+    6 call6(a b c d e f)
+    7 call7(a b c d e f g)
+    8 call8(a b c d e f g h)
+    9 call9(a b c d e f g h i)
+    10 call10(a b c d e f g h i j)
+    11 call11(a b c d e f g h i j k)
+    12 call12(a b c d e f g h i j k l)
+    13 call13(a b c d e f g h i j k l m)
 }
 
 extern "C" fn call_double<const F: usize>(context: usize, tool: c_int) -> f64 {
@@ -68,68 +78,30 @@ extern "C" fn call_double<const F: usize>(context: usize, tool: c_int) -> f64 {
 struct Wrapper<const F: usize>;
 
 impl<const F: usize> Wrapper<F> {
-    const ADDRESS: *const () = {
-        match FnId::from_index(F) {
-            Some(id) if !id.function().variadic => match (id.function().result, id.function().args) {
-                (ResultKind::Double, _) => call_double::<F> as *const (),
-                (_, 0) => call0::<F> as *const (),
-                (_, 1) => call1::<F> as *const (),
-                (_, 2) => call2::<F> as *const (),
-                (_, 3) => call3::<F> as *const (),
-                (_, 4) => call4::<F> as *const (),
-                (_, 5) => call5::<F> as *const (),
-                (_, 6) => call6::<F> as *const (),
-                (_, 7) => call7::<F> as *const (),
-                (_, 8) => call8::<F> as *const (),
-                (_, 9) => call9::<F> as *const (),
-                (_, 10) => call10::<F> as *const (),
-                (_, 11) => call11::<F> as *const (),
-                (_, 12) => call12::<F> as *const (),
-                (_, 13) => call13::<F> as *const (),
-                _ => panic!("a function with more arguments"),
-            },
-            _ => std::ptr::null(),
-        }
+    const ADDRESS: *const () = match FnId::from_index(F) {
+        Some(id) if !id.function().variadic => match id.function().result {
+            ResultKind::Double => call_double::<F> as *const (),
+            _ => with_arguments::<F>(id.function().args),
+        },
+        _ => std::ptr::null(),
     };
 }
 
-/// Ten of something, whose numbers begin with `$first` and are `$step` apart.
-macro_rules! ten {
-    ($one:ident, $step:literal, $first:expr) => {
+/// The wrappers of the functions whose numbers begin with these digits, of three in all.
+macro_rules! by_number {
+    ($a:literal $b:literal $c:literal) => {
+        Wrapper::<{ 100 * $a + 10 * $b + $c }>::ADDRESS
+    };
+    ($($digit:literal)*) => {
         [
-            $one!($first),
-            $one!($first + $step),
-            $one!($first + 2 * $step),
-            $one!($first + 3 * $step),
-            $one!($first + 4 * $step),
-            $one!($first + 5 * $step),
-            $one!($first + 6 * $step),
-            $one!($first + 7 * $step),
-            $one!($first + 8 * $step),
-            $one!($first + 9 * $step),
+            by_number!($($digit)* 0), by_number!($($digit)* 1), by_number!($($digit)* 2), by_number!($($digit)* 3),
+            by_number!($($digit)* 4), by_number!($($digit)* 5), by_number!($($digit)* 6), by_number!($($digit)* 7),
+            by_number!($($digit)* 8), by_number!($($digit)* 9),
         ]
     };
 }
 
-macro_rules! wrapper {
-    ($function:expr) => {
-        Wrapper::<{ $function }>::ADDRESS
-    };
-}
-
-macro_rules! wrappers_of_ten {
-    ($first:expr) => {
-        ten!(wrapper, 1, $first)
-    };
-}
-
-macro_rules! wrappers_of_hundred {
-    ($first:expr) => {
-        ten!(wrappers_of_ten, 10, $first)
-    };
-}
-
-const WRAPPERS: [[[*const (); 10]; 10]; 10] = ten!(wrappers_of_hundred, 100, 0);
+const WRAPPERS: [[[*const (); 10]; 10]; 10] = by_number!();
 const _: () = assert!(COUNT <= 1000, "a function without a wrapper");
 
 /// The functions and their wrappers.

@@ -1,7 +1,7 @@
 //! What the words of a call mean.
 
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
-use qmpi_abi::trace::{AFTER, HAS_BYTES, IS_CANCELLED, RECEIVED, SENT};
+use qmpi_abi::trace::{AFTER, HAS_BYTES, IS_CANCELLED};
 
 use crate::trace::call::{Argument, Decoded, MpiStatus};
 use crate::trace::constants::{Constants, Family};
@@ -50,26 +50,7 @@ pub(super) fn arguments(call: &RawCall<'_>, constants: &Constants, names: &Handl
             after: after.map(decode),
         }
     };
-    let mut arguments: Vec<Argument> = parameters.iter().enumerate().map(argument).collect();
-    for (name, direction, moment) in [("sent", Direction::In, SENT), ("received", Direction::Out, RECEIVED)] {
-        arguments.extend(started(name, direction, call.values().filter(|value| value.moment == moment)));
-    }
-    arguments
-}
-
-/// What persistent requests that the call starts send or receive, as one argument more.
-fn started<'a>(
-    name: &'static str,
-    direction: Direction,
-    values: impl Iterator<Item = RawValue<'a>>,
-) -> Option<Argument> {
-    let mut known: Vec<Decoded> = values.map(|value| content(&value)).collect();
-    let after = match known.len() {
-        0 => return None,
-        1 => known.remove(0),
-        count => Decoded::List { all: count as u64, known },
-    };
-    Some(Argument { name, kind: Kind::Buffer, direction, value: Decoded::Address(0), before: None, after: Some(after) })
+    parameters.iter().enumerate().map(argument).collect()
 }
 
 /// What is in a buffer.
