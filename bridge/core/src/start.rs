@@ -19,7 +19,7 @@ use qmpi_ring::{Moment, Progress, progress};
 use qmpi_system::log;
 
 use crate::process::fortran::{self, Fortran};
-use crate::process::{base, c_library, entrance, program_pmpi, without_mpi, wrapped};
+use crate::process::{base, c_library, entrance, without_mpi, wrapped};
 use crate::requested::Requested;
 use crate::ring::ring;
 use crate::{lost_stack, present, recorder, stack, versions};
@@ -67,7 +67,7 @@ fn set_up(moment: Moment, lock: &LinkerLock) -> bool {
         }
     }
     if requested.stack.program_pmpi.enters(chain.is_of_qmpi_tools()) {
-        program_pmpi::enter(lock, &process, &entries);
+        base::let_profiling_in(lock, &process, &entries);
         fortran.iter_mut().for_each(Fortran::let_profiling_in);
     }
     base::enter(lock, &process, &mut chain, &entries, fortran, moment);

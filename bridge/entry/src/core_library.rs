@@ -6,8 +6,8 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use qmpi_ring::core_functions::{CoreFunctions, OPEN, Open};
+use qmpi_ring::message;
 
-use crate::message;
 use crate::process::{glibc, own};
 use crate::ring::RING;
 

@@ -7,7 +7,6 @@
 //! | module | what |
 //! |---|---|
 //! | `planted` | defects for the tests of the tests |
-//! | `message` | the end of a process in which nothing can be done |
 //! | `arch/` | the machine code: its text, and what Rust knows of it |
 //! | `ring.rs` | the words that the core reads and writes, the slots of calls among them |
 //! | `process/` | its environment and objects, glibc's own functions, this library itself: is there an MPI, and a stack? |
@@ -25,7 +24,6 @@
 mod arch;
 mod core_library;
 mod exports;
-mod message;
 mod mpir;
 #[cfg(planted)]
 mod planted;
@@ -38,5 +36,5 @@ mod start;
 #[cfg(not(test))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    message::fatal(&[b"a bug in libqmpi.so"], None)
+    qmpi_ring::message::fatal(&[b"a bug in libqmpi.so"], None)
 }

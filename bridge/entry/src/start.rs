@@ -10,14 +10,14 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_abi::{FnId, INITIALIZATION};
-use qmpi_ring::Moment;
+use qmpi_ring::{Moment, message};
 
 use crate::arch::LAZY_SIZE;
 use crate::process::{environment, objects};
 use crate::references::opened::{self, All};
 use crate::references::pass_through;
 use crate::ring::RING;
-use crate::{core_library, message, mpir};
+use crate::{core_library, mpir};
 
 // Miri runs constructors as well, and has no dynamic linker to look at.
 #[cfg_attr(not(miri), used, unsafe(link_section = ".init_array"))]

@@ -28,5 +28,5 @@ mod missing;
 #[cfg(not(test))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    missing::end(&[b"a bug in libqmpi_fortran.so ended the process"])
+    qmpi_ring::message::fatal(&[b"a bug in libqmpi_fortran.so ended the process"], None)
 }

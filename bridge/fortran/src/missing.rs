@@ -3,10 +3,7 @@
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 
-/// Exit status of a process that called what there is not, as of `libqmpi.so`.
-const FAILED: i32 = 3;
-/// Longer lines are cut off.
-const LINE: usize = 512;
+use qmpi_ring::message::fatal;
 
 /// Says which function it was, whose entry point `inside` lies in, and ends the process.
 pub(crate) extern "C" fn say(inside: *const libc::c_void) -> ! {
@@ -21,21 +18,5 @@ pub(crate) extern "C" fn say(inside: *const libc::c_void) -> ! {
     } else {
         b"a function of MPI"
     };
-    end(&[name, b" was called, and no MPI library for Fortran in this process has the function"])
-}
-
-/// Prints the parts as one line and ends the process.
-pub(crate) fn end(parts: &[&[u8]]) -> ! {
-    let mut line = [b'\n'; LINE];
-    let bytes = b"qmpi: error: ".iter().chain(parts.iter().copied().flatten());
-    let mut len = 0;
-    // The newline has a place.
-    for (place, byte) in line.iter_mut().zip(bytes).take(LINE - 1) {
-        *place = *byte;
-        len += 1;
-    }
-    // SAFETY: `len` bytes and the newline behind them are in the array. Nothing is to be done if stderr is closed.
-    unsafe { libc::syscall(libc::SYS_write, 2, line.as_ptr(), len + 1) };
-    // SAFETY: no memory is touched; the process ends here.
-    unsafe { libc::_exit(FAILED) }
+    fatal(&[name, b" was called, and no MPI library for Fortran in this process has the function"], None)
 }

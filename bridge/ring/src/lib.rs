@@ -15,6 +15,7 @@
 //! | slots of the entry stubs, and other words of `libqmpi.so` | the core | [`ring`] |
 //! | functions of the core | the core, once | [`core_functions`] |
 //! | thread-local variables of stubs | the stubs | `thread_storage` |
+//! | the end of a process, in one line; `libqmpi_fortran.so` has it as well | | [`message`] |
 //!
 //! Nothing here allocates, locks or panics.
 #![cfg_attr(not(test), no_std)]
@@ -22,6 +23,7 @@
 pub mod arch;
 pub mod core_functions;
 pub mod list;
+pub mod message;
 pub mod next_table;
 pub mod progress;
 pub mod published;

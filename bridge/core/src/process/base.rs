@@ -2,7 +2,7 @@
 //!
 //! A PMPI tool that the application is linked with, or that is preloaded (`program_tools.rs`), comes first, and its `PMPI_f`
 //! starts the chain.
-//! MPI's Fortran libraries are the other kind: see `fortran.rs`.
+//! MPI's Fortran libraries are the other kind: see `fortran.rs`. The program's own calls enter it where the stack wants them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -80,6 +80,26 @@ pub(crate) fn enter(
     shorten(lock, process, &taken, versions::set_of_process(versions), chain.mode(), ours, moment == Moment::Load);
     if let Some(fortran) = fortran {
         fortran.enter(lock, process, taken);
+    }
+}
+
+/// Leads calls of `PMPI_f` that the program itself makes to where its calls of `MPI_f` go, if the stack wants them (`qmpi_plan::ProgramPmpi`). They
+/// are those of all objects that are there at start-up, without MPI libraries, PMPI tools of the program (their calls go to the top of the
+/// chain) and QMPI tools, which go past all layers.
+pub(crate) fn let_profiling_in(lock: &LinkerLock, process: &Process, entries: &[usize]) {
+    let of_tools = program_tools::of_qmpi_tools(process);
+    for image in process.images() {
+        if process.is_mpi(image) || is_entry(image) || of_tools.iter().any(|tool| tool.is_same(image)) {
+            continue;
+        }
+        let count = rebind::rebind(lock, image, Which::All, |reference| {
+            let id = name::profiling_id(reference.name)?;
+            let is_mpi = || program_tools::before_mpi(process).all(|image| image.find(reference.name).is_none());
+            Some(entries[id.index()]).filter(|address| *address != 0 && is_mpi())
+        });
+        if count > 0 {
+            log::debug(|| format!("{}: {count} references to PMPI functions enter the chain", image.path().display()));
+        }
     }
 }
 

@@ -31,7 +31,7 @@ use qmpi_plan::FortranCalls;
 use qmpi_system::{Locked, log};
 
 use crate::chain::{self, Chain, LoadedLayer};
-use crate::process::{program_pmpi, program_tools};
+use crate::process::program_tools;
 use crate::qmpi::ToolId;
 use crate::ring::is_entry;
 
@@ -84,7 +84,7 @@ impl Fortran {
         Fortran { layers, below, past, callers, mode, program, profiling_enters: false }
     }
 
-    /// Lets the program's own calls of `pmpi_f_` enter the chain (`program_pmpi.rs`).
+    /// Lets the program's own calls of `pmpi_f_` enter the chain (`base.rs`).
     pub(crate) fn let_profiling_in(&mut self) {
         self.profiling_enters = true;
     }
@@ -213,7 +213,7 @@ impl Fortran {
         }
         let to_c = RefCell::default();
         let tools = program_tools::parts(process);
-        let qmpi_tools = program_pmpi::of_qmpi_tools(process);
+        let qmpi_tools = program_tools::of_qmpi_tools(process);
         for image in process.images().iter().filter(|image| concerned(image)) {
             if is_entry(image) {
                 continue;

@@ -1,4 +1,4 @@
-//! PMPI tools of the program: linked with it, or preloaded.
+//! Tools of the program: linked with it, or preloaded.
 
 use std::ffi::CStr;
 
@@ -7,6 +7,7 @@ use qmpi_loader::Process;
 use qmpi_loader::image::{Image, SymbolKind};
 
 use crate::name;
+use crate::qmpi::registry;
 use crate::ring::is_entry;
 
 /// The objects that the linker searches before the MPI library, without ours.
@@ -50,6 +51,14 @@ pub(crate) fn with_libraries<'a>(tool: &'a Image, process: &'a Process) -> Vec<&
         index += 1;
     }
     parts
+}
+
+/// The QMPI tools, which are objects with an init callback, and the libraries that they brought with them.
+pub(crate) fn of_qmpi_tools(process: &Process) -> Vec<&Image> {
+    let callbacks = registry::callbacks();
+    let is_tool = |image: &&Image| callbacks.iter().any(|callback| image.contains(*callback));
+    let tools = process.images().iter().filter(is_tool);
+    tools.flat_map(|image| with_libraries(image, process)).collect()
 }
 
 /// A function of a tool: which, its name, and the address that references without a version get.

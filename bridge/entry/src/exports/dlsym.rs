@@ -10,13 +10,13 @@ use core::ptr::{null, with_exposed_provenance_mut};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::Asked;
-use qmpi_ring::Moment;
+use qmpi_ring::{Moment, message};
 
 use crate::process::objects::ObjectOwner;
 use crate::process::{glibc, objects, own};
 use crate::references::{opened, pass_through};
 use crate::ring::RING;
-use crate::{core_library, message, start};
+use crate::{core_library, start};
 
 /// With which handle to go on, and where.
 #[repr(C)]

@@ -11,9 +11,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_dynamic::objects::{self, DlIteratePhdr, Info};
 use qmpi_dynamic::{Mapped, Segments, hash};
+use qmpi_ring::message;
 use qmpi_ring::ring::{Dlopen, Dlsym, Dlvsym};
 
-use crate::message;
 use crate::ring::RING;
 
 /// The public part of glibc's `struct link_map` (`link.h`).

@@ -1,13 +1,13 @@
-//! The end of a process in which nothing can be done, in one line.
+//! The end of a process in which nothing can be done, in one line: for libraries without `std`.
 #![expect(unsafe_code, reason = "write and _exit")]
 
-/// Exit status of a process whose stack cannot be set up.
+/// Exit status of a process whose stack cannot be set up, or that called what there is not.
 const SETUP_FAILED: i32 = 3;
 /// Longer lines are cut off.
 const LINE: usize = 8192;
 
 /// Prints `qmpi: error: ` and the parts of the reason, and a line for the hint, and ends the process.
-pub(crate) fn fatal(reason: &[&[u8]], hint: Option<&str>) -> ! {
+pub fn fatal(reason: &[&[u8]], hint: Option<&str>) -> ! {
     write(b"qmpi: error: ", reason);
     if let Some(hint) = hint {
         write(b"qmpi: hint: ", &[hint.as_bytes()]);
