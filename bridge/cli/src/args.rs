@@ -199,10 +199,7 @@ pub(crate) struct RunArgs {
     pub mpir: bool,
 
     #[command(flatten)]
-    pub measure: MeasureArgs,
-
-    #[command(flatten)]
-    pub load: LoadArgs,
+    pub runtime: RuntimeArgs,
 
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
@@ -212,21 +209,9 @@ pub(crate) struct RunArgs {
     pub command: Vec<OsString>,
 }
 
-/// In which processes the stack is, and what can be done with it there.
-#[derive(Debug, Clone, Copy, Default, Args)]
-pub(crate) struct LoadArgs {
-    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
-    #[arg(long)]
-    pub ctl: bool,
-
-    /// Load the tools when a process starts, whether it has an MPI or not, as LD_PRELOAD does
-    #[arg(long)]
-    pub all_processes: bool,
-}
-
-/// What the runtime measures.
+/// What the runtime measures, in which processes the stack is, and what can be done with it there.
 #[derive(Debug, Default, Args)]
-pub(crate) struct MeasureArgs {
+pub(crate) struct RuntimeArgs {
     /// Print how often each function came to each layer, when the job has ended: a part of what `--report` measures
     #[arg(long)]
     pub stats: bool,
@@ -242,9 +227,17 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "first:1000")]
     #[arg(value_parser = trace_limit)]
     pub trace: Option<String>,
+
+    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
+    #[arg(long)]
+    pub ctl: bool,
+
+    /// Load the tools when a process starts, whether it has an MPI or not, as LD_PRELOAD does
+    #[arg(long)]
+    pub all_processes: bool,
 }
 
-impl MeasureArgs {
+impl RuntimeArgs {
     /// The directory of the report, which a trace and a table of calls need as well.
     #[must_use]
     pub(crate) fn directory(&self) -> Option<PathBuf> {
@@ -454,10 +447,7 @@ pub(crate) struct EnvArgs {
     pub stack: StackArgs,
 
     #[command(flatten)]
-    pub measure: MeasureArgs,
-
-    #[command(flatten)]
-    pub load: LoadArgs,
+    pub runtime: RuntimeArgs,
 
     /// For which reader: a shell of the Bourne family, csh or tcsh, fish; JSON; or a modulefile, for Environment Modules and Lmod
     #[arg(long, value_name = "SHELL", default_value = "sh")]

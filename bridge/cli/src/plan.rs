@@ -22,7 +22,7 @@ use qmpi_launch::{Warning, container};
 use qmpi_plan::launcher::Line;
 use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, PassedOver, Place, StackOrigin};
 
-use crate::args::{LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
+use crate::args::{RuntimeArgs, StackArgs, VerbosityArgs};
 use crate::{Error, terminal};
 use layer::InspectedLayer;
 use request::ResolvedStack;
@@ -90,8 +90,7 @@ pub(crate) fn check(
 pub(crate) fn make(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
-    measure: &MeasureArgs,
-    load: LoadArgs,
+    asked: &RuntimeArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<(CheckedStack, Vec<EnvironmentVariable>), Error> {
     let checked = check(stack, verbosity, get)?;
@@ -102,10 +101,10 @@ pub(crate) fn make(
         config: resolved.config.as_ref().map(|(path, _)| path.as_path()),
         site: if resolved.needs_site() { &resolved.site } else { &[] },
         runtime: &runtime::find(get)?,
-        ctl: load.ctl,
-        all_processes: load.all_processes,
-        report: measure.directory().as_deref(),
-        trace: measure.trace.as_deref(),
+        ctl: asked.ctl,
+        all_processes: asked.all_processes,
+        report: asked.directory().as_deref(),
+        trace: asked.trace.as_deref(),
         static_tls: layer::static_tls(&checked.layers),
         get,
     })?;

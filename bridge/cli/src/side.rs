@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use qmpi_launch::environment::of_process;
 use qmpi_launch::program;
+use qmpi_launch::rank_start::RankStart;
 use qmpi_measured::compare::SideFacts;
 use qmpi_plan::list;
 
-use crate::args::{CompareArgs, LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
+use crate::args::{CompareArgs, RuntimeArgs, StackArgs, VerbosityArgs};
 use crate::plan::layer::InspectedLayer;
 use crate::plan::{self, CheckedStack};
 use crate::{Error, LaunchError, terminal};
@@ -18,31 +19,21 @@ use crate::{Error, LaunchError, terminal};
 pub(crate) struct Side {
     /// What the comparison has to know of it.
     pub(crate) facts: SideFacts,
-    pub(crate) kind: SideKind,
+    /// What is in front of each rank: of a native side the tool in `LD_PRELOAD`, behind what it is loaded with, and variables of its section.
+    pub(crate) start: RankStart,
+    /// Options of `qmpi run`. A native side has nothing of ours.
+    pub(crate) options: Option<Vec<OsString>>,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) masks: Vec<String>,
 }
 
-/// How a side is run.
-#[derive(Debug, Clone)]
-pub(crate) enum SideKind {
-    /// These libraries in `LD_PRELOAD`, these variables, and nothing of ours.
-    Native {
-        /// The tool, behind what it is loaded with.
-        libraries: Vec<PathBuf>,
-        /// Variables of its section.
-        variables: Vec<(String, String)>,
-    },
-    /// Options of `qmpi run`.
-    Stack(Vec<OsString>),
-}
-
 impl Side {
-    fn new(name: &'static str, what: String, kind: SideKind, checked: CheckedStack) -> Self {
+    fn new(name: &'static str, what: String, checked: CheckedStack) -> Self {
         let fortran = checked.layers.iter().flat_map(InspectedLayer::fortran).collect();
         Self {
             facts: SideFacts { name, what, fortran, with_threads: with_threads(&checked.layers) },
-            kind,
+            start: RankStart::default(),
+            options: None,
             files: checked.layers.iter().map(|layer| layer.path().to_owned()).collect(),
             masks: checked.resolved.config.map(|(_, config)| config.mask).unwrap_or_default(),
         }
@@ -50,11 +41,7 @@ impl Side {
 
     /// The files of its tools, and those that are loaded with them.
     pub(crate) fn objects(&self) -> Vec<PathBuf> {
-        let with = match &self.kind {
-            SideKind::Native { libraries, .. } => &libraries[..],
-            SideKind::Stack(_) => &[],
-        };
-        self.files.iter().chain(with).cloned().collect()
+        self.files.iter().chain(&self.start.preload).cloned().collect()
     }
 }
 
@@ -95,13 +82,12 @@ fn stack(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
     let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
     let what =
         if labels.is_empty() { "an empty stack".to_owned() } else { format!("{} in a stack", labels.join(", ")) };
-    Ok(Side::new(name, what, SideKind::Stack(asked.options()), checked))
+    Ok(Side { options: Some(asked.options()), ..Side::new(name, what, checked) })
 }
 
 /// What `qmpi run` would refuse is refused before anything is run; what it warns of is said once.
 fn checked(asked: &StackArgs) -> Result<CheckedStack, Error> {
-    let (mut checked, _) =
-        plan::make(asked, VerbosityArgs::default(), &MeasureArgs::default(), LoadArgs::default(), &of_process)?;
+    let (mut checked, _) = plan::make(asked, VerbosityArgs::default(), &RuntimeArgs::default(), &of_process)?;
     let survey = program::find(&asked.command, of_process("PATH").as_deref(), &checked.search)?;
     checked.check_command(survey.program.as_ref(), &asked.command)?;
     checked.check_mpis()?;
@@ -123,14 +109,15 @@ fn native(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
             "compare it with the PMPI tool that it comes from: --old TOOL --new TOOL",
         ));
     }
-    let libraries = [layer.layer().settings.with.clone(), vec![layer.path().to_owned()]].concat();
-    let unusable = libraries.iter().find(|path| path.to_str().is_none_or(|text| text.contains([' ', ':'])));
+    let preload = [layer.layer().settings.with.clone(), vec![layer.path().to_owned()]].concat();
+    let unusable = preload.iter().find(|path| path.to_str().is_none_or(|text| text.contains([' ', ':'])));
     if let Some(path) = unusable {
         return Err(LaunchError::Preload(path.clone()).into());
     }
     let what = format!("{} under LD_PRELOAD", layer.label());
-    let kind = SideKind::Native { libraries, variables: layer.layer().settings.env.clone() };
-    Ok(Side::new(name, what, kind, checked))
+    let variable = layer.layer().settings.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let start = RankStart { preload, variable, ..RankStart::default() };
+    Ok(Side { start, ..Side::new(name, what, checked) })
 }
 
 /// The first tool that starts threads, by itself or by a library that it is linked with. Those of C++, Fortran and OpenMP can, and do not

@@ -18,7 +18,8 @@ use qmpi_measured::ended::{self, Ended};
 use qmpi_plan::variable;
 
 use crate::Error;
-use crate::side::{Side, SideKind};
+use crate::args::CompareArgs;
+use crate::side::Side;
 
 /// Where runs happen: they all see the same path, one after the other.
 const RUNNING: &str = "run";
@@ -35,10 +36,7 @@ pub(crate) struct RunSetting<'a> {
     pub(crate) template: &'a RunTemplate,
     /// Where everything goes.
     pub(crate) output: &'a Path,
-    /// How many calls of each thread are recorded at each layer.
-    pub(crate) calls: u32,
-    /// Whether it is recorded what is in buffers.
-    pub(crate) buffers: bool,
+    pub(crate) args: &'a CompareArgs,
 }
 
 impl RunSetting<'_> {
@@ -72,7 +70,7 @@ impl RunSetting<'_> {
         command.args(args).current_dir(&running).env("PWD", &running).stdin(Stdio::null());
         command.stdout(File::create(place.join("stdout")).map_err(fail)?);
         command.stderr(File::create(place.join("stderr")).map_err(fail)?);
-        if let SideKind::Native { .. } = side.kind {
+        if side.options.is_none() {
             // A stack of the environment is not the native side's.
             for name in [variable::TOOL_LIST, variable::CONFIG, variable::THESIS_TOOLS] {
                 command.env_remove(name);
@@ -92,18 +90,14 @@ impl RunSetting<'_> {
     }
 
     fn words(&self, side: &Side, place: &Path, measured: Option<&Path>) -> Vec<OsString> {
-        let whole = !self.command.separates_ranks();
-        let mut start = RankStart { to: place.to_owned(), whole, traced: measured.is_some(), ..RankStart::default() };
-        if let SideKind::Native { libraries, variables } = &side.kind {
-            start.preload.clone_from(libraries);
-            start.variable = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        }
+        let (whole, traced) = (!self.command.separates_ranks(), measured.is_some());
+        let start = RankStart { to: place.to_owned(), whole, traced, ..side.start.clone() };
         let command = self.command.with(&start.words(&self.qmpi));
-        let options = match &side.kind {
-            SideKind::Native { .. } if measured.is_none() => return command,
+        let options = match &side.options {
+            Some(options) => options.clone(),
             // The tool is preloaded behind the runtime, with no stack: its edges are those of a layer.
-            SideKind::Native { .. } => vec!["-q".into()],
-            SideKind::Stack(options) => options.clone(),
+            None if traced => vec!["-q".into()],
+            None => return command,
         };
         let mut words: Vec<OsString> = vec![self.qmpi.clone().into(), "run".into()];
         words.extend(options);
@@ -111,8 +105,8 @@ impl RunSetting<'_> {
             let mut option = OsString::from("--report=");
             option.push(directory);
             words.push(option);
-            let buffers = if self.buffers { ",buffers" } else { "" };
-            words.push(format!("--trace=first:{}{buffers}", self.calls).into());
+            let buffers = if self.args.buffers { ",buffers" } else { "" };
+            words.push(format!("--trace=first:{}{buffers}", self.args.calls).into());
         }
         words.push("--".into());
         words.extend(command);

@@ -73,12 +73,7 @@ pub(crate) fn answer_json(value: impl serde::Serialize) -> Result<(), Error> {
 
 /// Prints an error and its hint: two lines, whatever is in them.
 pub(crate) fn report(error: &Error) {
-    report_lines(&error.message, Some(&error.hint));
-}
-
-/// Prints a message that is not one of [`Error`]'s in the same form.
-pub(crate) fn report_lines(message: &str, hint: Option<&str>) {
-    say_with_hint("1;31", "error:", message, hint);
+    say_with_hint("1;31", "error:", &error.message, Some(&error.hint));
 }
 
 /// Prints a warning, whatever the rank of this process.

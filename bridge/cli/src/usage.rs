@@ -6,26 +6,25 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::Error;
 use crate::args::Cli;
 use crate::terminal;
 
 /// Prints what clap has to say about `args`.
 pub(crate) fn report(error: &clap::Error, args: &[OsString]) -> ExitCode {
-    match error.kind() {
+    let error = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // A reader that went away is no error, as for every other answer.
             let _ = error.print();
-            ExitCode::SUCCESS
+            return ExitCode::SUCCESS;
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            terminal::report_lines("no command given", Some("`qmpi --help` lists the commands"));
-            ExitCode::from(2)
+            Error::usage("no command given", "`qmpi --help` lists the commands")
         }
-        _ => {
-            terminal::report_lines(&message(error), Some(&hint(error, args)));
-            ExitCode::from(2)
-        }
-    }
+        _ => Error::usage(message(error), hint(error, args)),
+    };
+    terminal::report(&error);
+    ExitCode::from(error.status)
 }
 
 /// The first paragraph of clap's text, which may list missing arguments on lines of their own, as one line.

@@ -12,7 +12,7 @@ use qmpi_launch::environment::of_process;
 use qmpi_measured::ended::{self, Ended};
 use qmpi_plan::variable;
 
-use crate::args::{BisectArgs, LoadArgs, MeasureArgs, StackArgs};
+use crate::args::{BisectArgs, RuntimeArgs, StackArgs};
 use crate::terminal;
 use crate::{Error, LaunchError, plan};
 
@@ -24,8 +24,7 @@ struct BisectRun {
 
 /// Runs COMMAND with ever fewer layers. `false`: the layers make no difference.
 pub(crate) fn bisect(args: &BisectArgs) -> Result<bool, Error> {
-    let (checked, variables) =
-        plan::make(&args.stack, args.verbosity, &MeasureArgs::default(), LoadArgs::default(), &of_process)?;
+    let (checked, variables) = plan::make(&args.stack, args.verbosity, &RuntimeArgs::default(), &of_process)?;
     let list = variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
     let elements: Vec<&str> =
         list.iter().flat_map(|list| list.value.split(',')).filter(|name| !name.is_empty()).collect();

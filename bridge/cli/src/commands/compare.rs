@@ -37,27 +37,22 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<bool, Error> {
     let command = CommandLine::of(&args.command, &here, &of_process);
     let template = RunTemplate::of(&here, &output).map_err(|error| MeasuredError::report(&here, error))?;
     let qmpi = std::env::current_exe().map_err(|error| MeasuredError::report(Path::new("qmpi"), error))?;
-    let setting = RunSetting {
-        qmpi,
-        command: &command,
-        template: &template,
-        output: &output,
-        calls: args.calls,
-        buffers: args.buffers,
-    };
+    let setting = RunSetting { qmpi, command: &command, template: &template, output: &output, args };
     let users: Vec<String> = args.mask.iter().chain(sides.iter().flat_map(|side| &side.masks)).cloned().collect();
     let running = setting.running();
     let paths = masked_paths(&running, &sides);
     let paths: Vec<(&Path, &'static str)> = paths.iter().map(|(path, mask)| (path.as_path(), *mask)).collect();
     let masks = Masks::new(&users, &paths)?;
     let (mut runs, mut pool) = ([SideRuns::default(), SideRuns::default()], Pool::default());
-    let tools = tools(&sides, args);
-    round(&setting, &sides, &tools, &mut runs, &mut pool, args)?;
+    // What has to be known of the tools to tell their calls from the program's.
+    let without_fortran = args.native && sides.iter().any(|side| !side.facts.fortran.is_empty());
+    let tools = sides.each_ref().map(|side| ToolsOfSide { files: side.objects(), without_fortran });
+    round(&setting, &sides, &tools, &mut runs, &mut pool)?;
     have_ended_well(&sides, &runs)?;
     let mut answer = Comparison::of(facts, &runs, &masks, args.slower, &output);
     if !answer.findings.is_empty() {
         // What differs in a few runs by chance hardly does so in twice as many.
-        round(&setting, &sides, &tools, &mut runs, &mut pool, args)?;
+        round(&setting, &sides, &tools, &mut runs, &mut pool)?;
         answer = Comparison::of(facts, &runs, &masks, args.slower, &output);
     }
     if answer.findings.is_empty() {
@@ -79,7 +74,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<bool, Error> {
     Ok(answer.findings.is_empty())
 }
 
-/// SideRuns that do not end well say nothing of the tools, though they may all be the same.
+/// Runs that do not end well say nothing of the tools, though they may all be the same.
 fn have_ended_well(sides: &[Side; 2], runs: &[SideRuns; 2]) -> Result<(), Error> {
     let is_failing = |runs: &&SideRuns| runs.all().all(|run| run.status != Ended::Exited(0));
     let failing = sides.iter().zip(runs).find(|(_, runs)| is_failing(runs));
@@ -121,28 +116,21 @@ fn said(run: &Run) -> String {
     line.unwrap_or_default().trim().to_owned()
 }
 
-/// What has to be known of the tools to tell their calls from the program's.
-fn tools(sides: &[Side; 2], args: &CompareArgs) -> [ToolsOfSide; 2] {
-    let without_fortran = args.native && sides.iter().any(|side| !side.facts.fortran.is_empty());
-    sides.each_ref().map(|side| ToolsOfSide { files: side.objects(), without_fortran })
-}
-
-/// SideRuns both sides a number of times in turns; which one is first changes.
+/// Runs both sides a number of times in turns; which one is first changes.
 fn round(
     setting: &RunSetting<'_>,
     sides: &[Side; 2],
     tools: &[ToolsOfSide; 2],
     runs: &mut [SideRuns; 2],
     pool: &mut Pool,
-    args: &CompareArgs,
 ) -> Result<(), Error> {
     let done = runs[0].plain.len();
-    let wanted = args.runs as usize;
+    let wanted = setting.args.runs as usize;
     for number in done..done + wanted {
         for traced in [false, true] {
             let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
             for place in order {
-                let within = limit(args, &runs[0], place, traced);
+                let within = limit(setting.args, &runs[0], place, traced);
                 let count = 4 * (number - done) + 2 * usize::from(traced) + usize::from(place != order[0]) + 1;
                 progress(&format!("run {count} of {}: {}", 4 * wanted, sides[place].facts.what));
                 let (run, measured) = setting.run(&sides[place], number + 1, traced, within)?;

@@ -13,7 +13,7 @@ use qmpi_plan::placement::{self, Namespaces};
 use qmpi_plan::preload;
 use serde::Serialize;
 
-use crate::args::{DoctorArgs, LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
+use crate::args::{DoctorArgs, RuntimeArgs, StackArgs, VerbosityArgs};
 use crate::plan::layer::InspectedLayer;
 use crate::plan::{CheckedStack, glibc};
 use crate::report::check::{Check, Status};
@@ -31,9 +31,7 @@ struct Diagnosis {
 /// Runs all checks and prints them. Whether nothing failed.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     let mut checks = checks(&args.stack);
-    let plan =
-        plan::make(&args.stack, VerbosityArgs::default(), &MeasureArgs::default(), LoadArgs::default(), &of_process)
-            .ok();
+    let plan = plan::make(&args.stack, VerbosityArgs::default(), &RuntimeArgs::default(), &of_process).ok();
     let (plan, variables) = plan.map_or_else(|| (None, without_values()), |(plan, variables)| (Some(plan), variables));
     checks.extend(launch::launchers(&variables));
     if !args.command.is_empty() {

@@ -81,17 +81,13 @@ struct ListedLayer {
 pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
     let checked = plan::check(&args.stack, VerbosityArgs::default(), &of_process)
         .and_then(|checked| checked.check_mpis().map(|()| checked));
-    let checked = match checked {
+    let mut checked = match checked {
         Err(error) if args.json => {
             terminal::answer_json(BTreeMap::from([("error", &error)]))?;
             return Err(error);
         }
         checked => checked?,
     };
-    show(args, checked)
-}
-
-fn show(args: &ListArgs, mut checked: CheckedStack) -> Result<(), Error> {
     if args.no_load {
         for layer in checked.layers.iter_mut().filter(|layer| !layer.is_bridged()) {
             layer.registered = Some(Err("it is not loaded".to_owned()));

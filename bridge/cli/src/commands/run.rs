@@ -28,7 +28,7 @@ use crate::{Error, LaunchError};
 
 /// Runs COMMAND in place of this process; returns only for `--dry-run` and errors.
 pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> Result<(), Error> {
-    let (mut checked, mut variables) = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &of_process)?;
+    let (mut checked, mut variables) = plan::make(&args.stack, args.verbosity, &args.runtime, &of_process)?;
     let first = args.command.first().cloned().unwrap_or_default();
     let path = std::env::var_os("PATH");
     if !executable::exists(&first, path.as_deref()) {
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
         None => Forward { command: args.command.clone(), ..Forward::default() },
     };
     if !args.verbosity.quiet {
-        let is_quiet = args.dry_run || args.measure.directory().is_some();
+        let is_quiet = args.dry_run || args.runtime.directory().is_some();
         let no_tools = if is_quiet { None } else { no_tools(&checked, args) };
         let container = container::look_at(&checked, &variables, &args.command).filter(|_| checked.has_request);
         let container = container.and_then(|(_, lacks)| lacks);
@@ -67,9 +67,9 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
         return terminal::answer(&dry_run(&checked, &variables, &command));
     }
     // A rank clears nothing: other ranks may have written their records. Nor does it print a table of the job.
-    if let Some(directory) = args.measure.directory().filter(|_| qmpi_plan::rank_from_env(&of_process).is_none()) {
+    if let Some(directory) = args.runtime.directory().filter(|_| qmpi_plan::rank_from_env(&of_process).is_none()) {
         rank_file::clear(&directory)?;
-        if args.measure.stats && reception.is_none() {
+        if args.runtime.stats && reception.is_none() {
             let status = child::run(&command, &variables)?;
             print_calls(&directory);
             child::end_as(status);
