@@ -112,11 +112,11 @@ impl ComparedEdge<'_> {
         let [old_name, new_name] = self.names;
         let finding = |(function, numbers): (&str, Option<[u64; 2]>)| {
             let [old, new] = numbers.filter(|[old, new]| old != new)?;
-            let of_it =
-                format!("{function}: {} requests of it are never completed on the", if old == 0 { new } else { old });
             let message = match old {
-                0 => format!("{of_it} {new_name} side"),
-                _ => format!("{of_it} {old_name} side, {new} on the {new_name}"),
+                0 => format!("{function}: {new} requests of it are never completed on the {new_name} side"),
+                old => format!(
+                    "{function}: {old} requests of it are never completed on the {old_name} side, {new} on the {new_name}"
+                ),
             };
             Some(self.finding(function, message))
         };
