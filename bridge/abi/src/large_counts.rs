@@ -40,6 +40,14 @@ impl LargeCounts {
     }
 }
 
+/// The functions with large counts that a layer is shown which has these functions.
+pub fn shown(functions: &[FnId]) -> impl Iterator<Item = FnId> {
+    functions.iter().filter_map(|id| {
+        let large = id.with_large_counts().filter(|large| !functions.contains(large))?;
+        (LargeCounts::of(*id, large) != LargeCounts::Never).then_some(large)
+    })
+}
+
 /// What is wider of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {

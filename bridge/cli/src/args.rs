@@ -392,6 +392,10 @@ pub(crate) struct ListArgs {
     /// Load no tool: what QMPI tools intercept, which register themselves, is then not known
     #[arg(long)]
     pub no_load: bool,
+
+    /// A program, with its launcher or without: what it calls of MPI and layers do not see is listed, too
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

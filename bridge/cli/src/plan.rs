@@ -1,5 +1,6 @@
 //! A stack that was checked: every tool inspected, every variable known. What `run` executes and `env` prints.
 
+pub(crate) mod blind_spots;
 pub(crate) mod edges;
 pub(crate) mod glibc;
 pub(crate) mod layer;

@@ -3,7 +3,7 @@
 //! | what | module |
 //! |---|---|
 //! | lists of names; a question of `doctor` with its answer | `listing`, `check` |
-//! | the setting that helps a tool; a tool | `advice`, `tool` |
+//! | the setting that helps a tool; how old it is; a tool | `advice`, `standard`, `tool` |
 //! | an MPI library, a program | `mpi`, `program` |
 //! | launchers, a container | `launch`, `container` |
 
@@ -14,4 +14,5 @@ pub(crate) mod launch;
 pub(crate) mod listing;
 pub(crate) mod mpi;
 pub(crate) mod program;
+mod standard;
 pub(crate) mod tool;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::blind_spots::UnseenCalls;
 use crate::rank_file::Ranks;
 use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic};
 use crate::worlds::{self, World};
@@ -39,6 +40,8 @@ pub struct MeasuredJob {
     pub layers: Vec<MeasuredLayer>,
     /// Which layer calls which.
     pub edges: Vec<MeasuredEdge>,
+    /// What layers did not see of the program's calls.
+    pub not_seen: Vec<UnseenCalls>,
 }
 
 /// Calls from one layer into another: places in the list of layers.
@@ -148,6 +151,7 @@ impl MeasuredJob {
             threads: files.iter().map(|file| file.threads).max().unwrap_or(0),
             layers: labels(files).into_iter().map(|label| MeasuredLayer { label, ..Default::default() }).collect(),
             edges: Vec::new(),
+            not_seen: Vec::new(),
         };
         let mut edges = BTreeMap::new();
         for (file, rank) in files.iter().zip(&numbers) {
@@ -172,7 +176,21 @@ impl MeasuredJob {
             }
             layer.own.finish(&ranks_here);
         }
+        job.not_seen = job.tools().iter().filter_map(|tool| job.not_seen_by(tool)).collect();
         job
+    }
+
+    fn not_seen_by(&self, tool: &MeasuredLayer) -> Option<UnseenCalls> {
+        let made = self.layers.first()?.functions.iter().map(|(name, function)| (name, function.calls_out));
+        UnseenCalls::of(&tool.label, made, |name| {
+            tool.functions.get(name).is_some_and(|function| function.calls_in > 0)
+        })
+    }
+
+    /// What layers did not see of the program's calls, a sentence for each.
+    pub(crate) fn blind_spots(&self) -> impl Iterator<Item = String> {
+        let all = self.layers.first().map_or(0, |program| program.calls_out);
+        self.not_seen.iter().map(move |unseen| unseen.text(all))
     }
 
     /// The place of a layer; all labels of all files are in the list.

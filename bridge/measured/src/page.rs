@@ -87,7 +87,7 @@ fn summary(job: &MeasuredJob) -> Value {
 fn left_out(job: &MeasuredJob) -> Value {
     context! {
         count => rows::grouped(job.missing.len() as u64),
-        notes => notes::all(job),
+        notes => notes::all(job).into_iter().chain(job.blind_spots()).collect::<Vec<_>>(),
         links => job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).collect::<Vec<_>>(),
         probe => time(job.probe_ns),
         probe_with_bytes => time(job.probe_with_bytes_ns),

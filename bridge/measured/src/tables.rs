@@ -47,6 +47,7 @@ pub fn tables(job: &MeasuredJob, all: bool) -> String {
     for what in job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")) {
         let _ = writeln!(text, "Not measured: {what}.");
     }
+    job.blind_spots().for_each(|sentence| text.extend([&sentence, "\n"]));
     text
 }
 

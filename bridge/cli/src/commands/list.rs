@@ -1,16 +1,19 @@
 //! `qmpi list`: the stack with its edges.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use qmpi_launch::Warning;
 use qmpi_launch::environment::of_process;
+use qmpi_launch::program;
 use qmpi_plan::{Layer, OwnCalls, SettingWord};
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
 use crate::plan::CheckedStack;
+use crate::plan::blind_spots::BlindSpots;
 use crate::plan::edges::{self, CallEdge, Language, LayerNode};
 use crate::plan::layer::{BY_NAME, InspectedLayer};
 use crate::plan::survey;
@@ -30,6 +33,9 @@ struct ListedStack {
     edges: Vec<CallEdge>,
     /// The stacks of `[stacks]`, which a tool may open: their layers, outermost first.
     stacks: BTreeMap<String, Vec<LayerOfStack>>,
+    /// What the layers do not see of the program; left out if none is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blind_spots: Option<BlindSpots>,
     warnings: Vec<String>,
 }
 
@@ -62,6 +68,14 @@ struct ListedLayer {
     with: Vec<PathBuf>,
     /// `visible`, or `hidden`: what it asks MPI for itself goes past the layers below.
     own_calls: &'static str,
+    /// `seen`, or `past`.
+    large_counts: &'static str,
+    /// Functions with large counts that come to its functions with `int` counts, where MPI has them.
+    shown_large_counts: Vec<String>,
+    /// `alone`, or `world`: its MPI_Init is called for the first session.
+    sessions: &'static str,
+    /// `seen`, or `past`: its C functions see no Fortran calls.
+    fortran: &'static str,
     /// Null if the layer cannot be switched off, else whether it is on at first.
     switch: Option<bool>,
     /// Which calls it sees, in words; `null`: all.
@@ -99,7 +113,10 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
     }
     let warnings = checked.all_warnings();
     terminal::warn_once(&warnings);
-    let report = report(&checked, &warnings);
+    let mut report = report(&checked, &warnings);
+    if !args.command.is_empty() {
+        report.blind_spots = Some(blind_spots(args, &checked)?);
+    }
     if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report)) }
 }
 
@@ -114,9 +131,22 @@ fn report(checked: &CheckedStack, warnings: &[Warning]) -> ListedStack {
         intercepted_in_fortran: interceptors(&nodes, Language::Fortran),
         wrapped: interceptors(&nodes, Language::Other),
         edges: edges::edges(&nodes),
+        blind_spots: None,
         stacks: named.map(|(name, stack)| (name.clone(), stack.layers.iter().map(of_stack).collect())).collect(),
         warnings: warnings.iter().map(|warning| warning.message.clone()).collect(),
     }
+}
+
+fn blind_spots(args: &ListArgs, checked: &CheckedStack) -> Result<BlindSpots, Error> {
+    let found = program::find(&args.command, std::env::var_os("PATH").as_deref(), &checked.search)?;
+    let spots = found.program.and_then(|program| BlindSpots::of(&program.path, &checked.layers, &checked.search));
+    spots.ok_or_else(|| {
+        let command = args.command.join(OsStr::new(" "));
+        Error::failed(
+            format!("no program in `{}` is linked with an MPI library", command.display()),
+            "a program that opens one when it runs (Python) can be measured: `qmpi run --report`, then `qmpi report`",
+        )
+    })
 }
 
 fn file(layer: &Layer) -> Option<PathBuf> {
@@ -153,6 +183,10 @@ impl ListedLayer {
             share: settings.share.clone(),
             with: settings.with.clone(),
             own_calls: settings.own_calls.word(),
+            large_counts: settings.large_counts.word(),
+            shown_large_counts: inspected.shown().into_iter().collect(),
+            sessions: settings.sessions.word(),
+            fortran: settings.fortran.word(),
             switch: settings.switch.as_ref().map(|switch| switch.enabled),
             filter: settings.switch.as_ref().and_then(|switch| switch.filter.as_ref()).map(ToString::to_string),
             intercepts: inspected.intercepts().into_iter().collect(),
@@ -183,6 +217,13 @@ impl ListedLayer {
             ("shares", all(&self.share)),
             ("loaded with", all(&with)),
             ("calls of its own", own_calls.map(|word| format!("{word}: they go to the MPI library"))),
+            ("large counts", (self.large_counts == "past").then(|| "past: calls go past it".to_owned())),
+            ("sees", if_any(&self.shown_large_counts, 2).map(|names| format!("with int counts: {names}"))),
+            (
+                "sessions",
+                (self.sessions == "world").then(|| "world: its MPI_Init is called for the first one".to_owned()),
+            ),
+            ("Fortran", (self.fortran == "past").then(|| "past: its C functions see no Fortran calls".to_owned())),
             ("can be", self.switch.map(|on| format!("switched off and on; it is {} at first", state(on)))),
             ("sees", self.filter.clone()),
             (
@@ -233,6 +274,14 @@ fn text(report: &ListedStack) -> String {
             Language::Other => count(functions.len(), "other function"),
         };
         let _ = writeln!(text, "  {from} -> {to}: {number}: {}", shortened(functions, 4));
+    }
+    if let Some(BlindSpots { program, calls, not_seen }) = &report.blind_spots {
+        let heading = format!("{} calls {} of MPI; not seen", program.display(), count(calls.len(), "function"));
+        let _ = writeln!(text, "{}", terminal::bold(&heading));
+        for (label, functions) in not_seen {
+            let _ = writeln!(text, "  by {label}: {}", count(functions.len(), "function"));
+            text.push_str(&wrapped(functions, 6));
+        }
     }
     for (name, layers) in &report.stacks {
         let heading = format!("stack {name}, for tools that open it (outermost first)");

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use qmpi_abi::{FnId, classify};
+use qmpi_abi::{FnId, classify, large_counts};
 use qmpi_elf::{Effect, Hazard, Tool, ToolKind};
 use qmpi_launch::Warning;
 use qmpi_plan::own_calls::{always_passes_on, same_function};
-use qmpi_plan::{Layer, OwnCalls, Planned, RankSet, Wraps};
+use qmpi_plan::{LargeCountCalls, Layer, OwnCalls, Planned, RankSet, Wraps};
 
 use crate::plan::edges::LayerNode;
 use crate::plan::glibc;
@@ -138,6 +138,20 @@ impl InspectedLayer {
             Some(Ok(names)) => names.iter().filter(lets).cloned().collect(),
             _ => self.planned.wrappers().map(|id| id.name().to_owned()).collect(),
         }
+    }
+
+    /// The functions with large counts whose calls come to its functions with `int` counts, where MPI has them.
+    pub(crate) fn shown(&self) -> BTreeSet<String> {
+        if self.layer().settings.large_counts == LargeCountCalls::Past || self.kind() == "thesis" {
+            return BTreeSet::new();
+        }
+        let ids: Vec<FnId> = self.intercepts().iter().filter_map(|name| FnId::by_name(name)).collect();
+        large_counts::shown(&ids).map(|id| id.name().to_owned()).collect()
+    }
+
+    /// The functions of which it sees calls in C.
+    pub(crate) fn sees(&self) -> BTreeSet<String> {
+        &self.intercepts() | &self.shown()
     }
 
     /// The functions that may arrive at it in Fortran.

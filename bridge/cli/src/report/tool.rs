@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::plan::manifest;
 use crate::report::advice;
 use crate::report::listing::{count, facts, if_any, wrapped};
+use crate::report::standard::StandardReport;
 use crate::terminal;
 
 /// All findings, as they go into JSON.
@@ -28,6 +29,8 @@ pub(crate) struct ToolReport {
     mpi_evidence: Option<String>,
     intercepts: Vec<&'static str>,
     fortran_wrappers: Vec<String>,
+    /// How old it is. Null for a tool that registers what it intercepts.
+    standard: Option<StandardReport>,
     /// The functions that are not MPI's and that it wraps.
     wraps: Vec<WrappedReport>,
     /// How it gets the next function.
@@ -109,6 +112,7 @@ impl ToolReport {
             mpi_evidence: tool.abi_evidence.as_ref().map(|abi| abi.evidence.clone()),
             intercepts: names(&tool.intercepts),
             fortran_wrappers: tool.fortran_wrappers.clone(),
+            standard: (tool.kind == ToolKind::Pmpi).then(|| StandardReport::of(&tool.intercepts)),
             wraps: wraps(tool, search),
             way_down: next_function_name(tool.next_function),
             pmpi_imports: names(&tool.pmpi_imports),
@@ -158,6 +162,9 @@ impl ToolReport {
             format!("{}, {fortran}", count(self.intercepts.len(), "C function"))
         };
         let unknown = if_any(&self.unknown_mpi, 6);
+        let is_of_c = !self.intercepts.is_empty() && self.fortran_wrappers.is_empty();
+        let fortran =
+            "its C functions see Fortran calls, on Open MPI too; with `fortran = \"past\"` in its section they do not";
         let mut text = facts([
             ("kind", Some(format!("{}{known_as}", self.what))),
             ("built for", Some(built_for)),
@@ -175,6 +182,8 @@ impl ToolReport {
                 (self.tls_bytes > 0)
                     .then(|| format!("{tls_bytes}; {} with its libraries in the static block", self.static_tls_bytes)),
             ),
+            ("standard", self.standard.as_ref().map(StandardReport::text)),
+            ("Fortran", is_of_c.then(|| fortran.to_owned())),
             ("intercepts", Some(intercepts)),
         ]);
         text.push_str(&wrapped(&self.intercepts, 13));
