@@ -6,7 +6,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::counters::{BUCKETS, GRAIN, HEAD, MAGIC, PLACES, TABLE, THREAD};
 use serde::Deserialize;
 
-use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic};
+use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic, entry};
 
 /// What is in a head besides the beginning of a record.
 #[derive(Deserialize)]
@@ -77,7 +77,7 @@ fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
     for bits in 0..BUCKETS {
         let count = at(24 + 4 * bits) & u64::from(u32::MAX);
         if count > 0 {
-            *link.histogram.entry(bits as u32).or_default() += count;
+            *entry(&mut link.histogram, bits as u32) += count;
         }
     }
     let callers = 24 + 4 * BUCKETS;
@@ -86,7 +86,7 @@ fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
     for caller in 0..layers.min(room) {
         let [calls, sent, received] = [0, 8, 16].map(|word| at(callers + 24 * caller + word));
         if calls > 0 {
-            *link.callers.entry(caller).or_default() += Traffic { calls, bytes: MovedBytes { sent, received } };
+            *entry(&mut link.callers, caller) += Traffic { calls, bytes: MovedBytes { sent, received } };
         }
     }
 }

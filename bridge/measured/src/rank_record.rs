@@ -1,6 +1,5 @@
 //! What a rank leaves (`recorder/src/record.rs`), and the columns of numbers that its links are written as (`recorder/src/columns.rs`).
 
-use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use qmpi_abi::FnId;
@@ -72,14 +71,24 @@ pub struct LinkRecord {
     pub layer: usize,
     pub function: String,
     /// Of each layer that called.
-    pub callers: BTreeMap<usize, Traffic>,
+    pub callers: Vec<(usize, Traffic)>,
     /// Time from call to return.
     pub inclusive: u64,
     /// Time without calls of layers below.
     pub own: i64,
     pub longest: u64,
     /// How many calls took a time of so many bits and one more.
-    pub histogram: BTreeMap<u32, u64>,
+    pub histogram: Vec<(u32, u64)>,
+}
+
+/// The value of a key in a list of few: there are many lists, and a map takes ten times the memory.
+pub(crate) fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
+    let known = list.iter().position(|(known, _)| *known == key);
+    let place = known.unwrap_or(list.len());
+    if known.is_none() {
+        list.push((key, V::default()));
+    }
+    &mut list[place].1
 }
 
 /// Calls, and the bytes that they move where their arguments tell.
@@ -166,7 +175,7 @@ fn links(columns: &Columns) -> Option<Vec<LinkRecord>> {
             links.push(LinkRecord { layer, function: id.name().to_owned(), ..LinkRecord::default() });
         }
         let bytes = MovedBytes { sent: *sent.get(row)?, received: *received.get(row)? };
-        let caller = links.last_mut()?.callers.entry(*callers.get(row)?).or_default();
+        let caller = entry(&mut links.last_mut()?.callers, *callers.get(row)?);
         *caller += Traffic { calls: *calls.get(row)?, bytes };
     }
     let mut counts = histogram.split(|count| *count < 0);
@@ -202,7 +211,7 @@ mod tests {
                 inclusive: inclusive as u64,
                 own,
                 longest: longest as u64,
-                histogram: BTreeMap::from([(9, 3), (11, 1)]),
+                histogram: vec![(9, 3), (11, 1)],
             };
         let expected = [
             link(1, 7, &[(0, 1, 0, 0)], [9, 9, 9]),

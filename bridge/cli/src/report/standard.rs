@@ -4,8 +4,6 @@ use qmpi_abi::large_counts;
 use qmpi_abi::{FnId, Origin};
 use serde::Serialize;
 
-use crate::report::listing::count;
-
 /// What a tool wraps of each version of the standard.
 #[derive(Debug, Serialize)]
 pub(crate) struct StandardReport {
@@ -47,7 +45,7 @@ impl StandardReport {
         };
         let shown = match self.shown.len() {
             0 => String::new(),
-            shown => format!("; in a stack it sees {} as those with int", count(shown, "of these")),
+            shown => format!("; in a stack it sees {shown} of these as those with int"),
         };
         format!(
             "functions up to MPI {newest}: {}, {}{shown}",

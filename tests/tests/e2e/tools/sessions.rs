@@ -14,7 +14,7 @@ fn trials() -> Vec<Trial> {
     trials
 }
 
-/// How `tests/programs/sessions.c` goes about it, and how often its tool sees MPI_Barrier of two ranks then.
+/// How `tests/programs/sessions_ways.c` goes about it, and how often its tool sees MPI_Barrier of two ranks then.
 const WAYS: [(&str, usize); 6] =
     [("one", 2), ("sequential", 4), ("overlapping", 6), ("init_before", 4), ("init_between", 4), ("init_after", 4)];
 
@@ -35,7 +35,7 @@ fn run(library: Library, way: &str, tools: &[&str], settings: &str) -> Outcome {
     std::fs::write(&config, sections.collect::<String>()).expect("the configuration can be written");
     let sources: Vec<_> = sources.iter().map(PathBuf::as_path).collect();
     let variables = [("SESSIONS_WAY", way.to_owned()), ("QMPI_CONFIG", config.display().to_string())];
-    library.run(2, &source("sessions.c"), &sources, &variables)
+    library.run(2, &source("sessions_ways.c"), &sources, &variables)
 }
 
 /// The tool sees one initialization, all calls between it and MPI_Finalize, and the program what the standard says.
