@@ -7,7 +7,7 @@ use qmpi_launch::environment::of_process;
 use qmpi_launch::program;
 use qmpi_launch::rank_start::RankStart;
 use qmpi_measured::compare::SideFacts;
-use qmpi_plan::list;
+use qmpi_plan::{LargeCountCalls, SettingWord, list, variable};
 
 use crate::args::{CompareArgs, RuntimeArgs, StackArgs, VerbosityArgs};
 use crate::plan::layer::InspectedLayer;
@@ -21,6 +21,8 @@ pub(crate) struct Side {
     pub(crate) facts: SideFacts,
     /// What is in front of each rank: of a native side the tool in `LD_PRELOAD`, behind what it is loaded with, and variables of its section.
     pub(crate) start: RankStart,
+    /// Variables of `qmpi run`.
+    pub(crate) variables: Vec<(&'static str, &'static str)>,
     /// Options of `qmpi run`. A native side has nothing of ours.
     pub(crate) options: Option<Vec<OsString>>,
     pub(crate) files: Vec<PathBuf>,
@@ -33,6 +35,7 @@ impl Side {
         Self {
             facts: SideFacts { name, what, fortran, with_threads: with_threads(&checked.layers) },
             start: RankStart::default(),
+            variables: Vec::new(),
             options: None,
             files: checked.layers.iter().map(|layer| layer.path().to_owned()).collect(),
             masks: checked.resolved.config.map(|(_, config)| config.mask).unwrap_or_default(),
@@ -70,8 +73,14 @@ pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
         (true, None, None) => ["native", "bridge"],
         _ => ["old", "new"],
     };
-    let first = if args.native { native(names[0], old)? } else { stack(names[0], old)? };
-    Ok([first, stack(names[1], new)?])
+    if !args.native {
+        return Ok([stack(names[0], old)?, stack(names[1], new)?]);
+    }
+    // Under LD_PRELOAD it sees no such calls.
+    let (native, mut bridge) = (native(names[0], old)?, stack(names[1], new)?);
+    bridge.variables.push((variable::LARGE_COUNTS, LargeCountCalls::Past.word()));
+    bridge.facts.what += ", with large_counts = \"past\"";
+    Ok([native, bridge])
 }
 
 fn stack(name: &'static str, asked: StackArgs) -> Result<Side, Error> {

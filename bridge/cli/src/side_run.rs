@@ -68,6 +68,7 @@ impl RunSetting<'_> {
         let (program, args) = words.split_first().unwrap_or((&words[0], &[]));
         let mut command = std::process::Command::new(program);
         command.args(args).current_dir(&running).env("PWD", &running).stdin(Stdio::null());
+        command.envs(side.variables.iter().copied());
         command.stdout(File::create(place.join("stdout")).map_err(fail)?);
         command.stderr(File::create(place.join("stderr")).map_err(fail)?);
         if side.options.is_none() {

@@ -72,6 +72,7 @@ pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Lau
     let report = with.report.map(|path| text(&qmpi_plan::lookup::absolute(path)?, variable::REPORT)).transpose()?;
     for (name, value) in [
         (variable::ON_ERROR, special(with.stack.on_error)),
+        (variable::LARGE_COUNTS, special(with.stack.large_counts)),
         (variable::LOG, special(with.stack.log)),
         (variable::PROCESSES, special(processes)),
         (variable::CTL, with.ctl.then_some("1")),
@@ -137,6 +138,7 @@ mod tests {
         Stack {
             layers,
             on_error: OnError::Skip,
+            large_counts: qmpi_plan::LargeCountCalls::Seen,
             log: LogLevel::Info,
             processes: Processes::Mpi,
             origin: StackOrigin::ToolList,

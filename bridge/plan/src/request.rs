@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use qmpi_elf::{ElfError, ElfErrorReason, ElfFile};
 
 use crate::stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
-use crate::{Config, Element, LogLevel, Lookup, OnError, PlanError, Processes, SettingWord};
+use crate::{Config, Element, LargeCountCalls, LogLevel, Lookup, OnError, PlanError, Processes, SettingWord};
 use lookup::{Linker, absolute, is_elf};
 
 /// What the user asks for, before anything is looked up.
@@ -35,6 +35,8 @@ pub struct Request {
     pub with_innermost: bool,
     /// What to do with a layer that cannot be set up.
     pub on_error: OnError,
+    /// `QMPI_LARGE_COUNTS`, for layers whose sections say nothing else.
+    pub large_counts: LargeCountCalls,
     /// How much to say.
     pub log: LogLevel,
     /// In which processes the stack is set up, if the environment says so.
@@ -64,6 +66,10 @@ impl Request {
             site: site::named(get)?.unwrap_or_default(),
             with_innermost: false,
             on_error: OnError::of_variable(variable::ON_ERROR, text(variable::ON_ERROR)?.as_deref())?,
+            large_counts: LargeCountCalls::of_variable(
+                variable::LARGE_COUNTS,
+                text(variable::LARGE_COUNTS)?.as_deref(),
+            )?,
             log: LogLevel::of_variable(variable::LOG, text(variable::LOG)?.as_deref())?,
             processes: match text(variable::PROCESSES)? {
                 Some(value) => Some(Processes::of_variable(variable::PROCESSES, Some(&value))?),
@@ -157,6 +163,7 @@ impl Request {
         let mut stack = Stack {
             layers: Vec::new(),
             on_error: self.on_error,
+            large_counts: self.large_counts,
             log: self.log,
             processes: self.processes.unwrap_or(config.processes),
             origin,
@@ -169,6 +176,9 @@ impl Request {
             let name = element.name();
             let label = unique_label(&mut labels, &name);
             let mut settings = config.tools.get(&name).cloned().unwrap_or_default();
+            if self.large_counts == LargeCountCalls::Past {
+                settings.large_counts = LargeCountCalls::Past;
+            }
             let is_registered = matches!(element, Element::Name(_))
                 && settings.path.is_none()
                 && (settings.registered || self.registered.contains(&name));

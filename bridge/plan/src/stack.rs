@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use qmpi_abi::FnId;
 
 use crate::config::ToolConfig;
-use crate::{LogLevel, OnError, PlanError, Processes, ProgramPmpi};
+use crate::{LargeCountCalls, LogLevel, OnError, PlanError, Processes, ProgramPmpi};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub struct Stack {
     pub layers: Vec<Layer>,
     /// What to do with a layer that cannot be set up.
     pub on_error: OnError,
+    /// What all layers see of calls with large counts; their settings say it, too.
+    pub large_counts: LargeCountCalls,
     /// How much to say.
     pub log: LogLevel,
     /// In which processes it is set up.

@@ -15,6 +15,9 @@ pub const SITE_CONFIG: &str = "QMPI_SITE_CONFIG";
 /// What to do with a layer that cannot be set up: `abort` or `skip`.
 pub const ON_ERROR: &str = "QMPI_ON_ERROR";
 
+/// `past`: no layer sees calls with large counts as calls of its functions with `int` counts, whatever its section says.
+pub const LARGE_COUNTS: &str = "QMPI_LARGE_COUNTS";
+
 /// How much is said on stderr: `error`, `warn`, `info` or `debug`.
 pub const LOG: &str = "QMPI_LOG";
 
@@ -36,4 +39,5 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 pub const THESIS_TOOLS: &str = "TOOLS";
 
 /// All that are ours.
-pub const ALL: [&str; 10] = [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, CTL, REPORT, TRACE, PROCESSES];
+pub const ALL: [&str; 11] =
+    [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LARGE_COUNTS, LOG, CTL, REPORT, TRACE, PROCESSES];
