@@ -28,23 +28,33 @@ pub enum Table {
     PltRelocations,
 }
 
-/// Each table: its name in messages, the tag of its address, and that of its size where the dynamic section has to say one.
-const TABLES: [(Table, &str, u64, Option<u64>); 9] = [
-    (Table::Strings, "dynamic string table", DT_STRTAB, Some(DT_STRSZ)),
-    (Table::Symbols, "dynamic symbol table", DT_SYMTAB, None),
-    (Table::GnuHash, "hash table (DT_GNU_HASH)", DT_GNU_HASH, None),
-    (Table::SysvHash, "hash table (DT_HASH)", DT_HASH, None),
-    (Table::VersionIndexes, "symbol version table (DT_VERSYM)", DT_VERSYM, None),
-    (Table::VersionDefinitions, "version definitions (DT_VERDEF)", DT_VERDEF, None),
-    (Table::VersionNeeds, "version needs (DT_VERNEED)", DT_VERNEED, None),
-    (Table::Relocations, "relocations (DT_RELA)", DT_RELA, Some(DT_RELASZ)),
-    (Table::PltRelocations, "PLT relocations (DT_JMPREL)", DT_JMPREL, Some(DT_PLTRELSZ)),
+/// Each table: the tag of its address, and that of its size where the dynamic section has to say one.
+const TABLES: [(Table, u64, Option<u64>); 9] = [
+    (Table::Strings, DT_STRTAB, Some(DT_STRSZ)),
+    (Table::Symbols, DT_SYMTAB, None),
+    (Table::GnuHash, DT_GNU_HASH, None),
+    (Table::SysvHash, DT_HASH, None),
+    (Table::VersionIndexes, DT_VERSYM, None),
+    (Table::VersionDefinitions, DT_VERDEF, None),
+    (Table::VersionNeeds, DT_VERNEED, None),
+    (Table::Relocations, DT_RELA, Some(DT_RELASZ)),
+    (Table::PltRelocations, DT_JMPREL, Some(DT_PLTRELSZ)),
 ];
 
 impl Table {
     /// What it is called in messages.
     pub fn name(self) -> &'static str {
-        TABLES.iter().find(|(table, ..)| *table == self).map_or("", |(_, name, ..)| name)
+        match self {
+            Table::Strings => "dynamic string table",
+            Table::Symbols => "dynamic symbol table",
+            Table::GnuHash => "hash table (DT_GNU_HASH)",
+            Table::SysvHash => "hash table (DT_HASH)",
+            Table::VersionIndexes => "symbol version table (DT_VERSYM)",
+            Table::VersionDefinitions => "version definitions (DT_VERDEF)",
+            Table::VersionNeeds => "version needs (DT_VERNEED)",
+            Table::Relocations => "relocations (DT_RELA)",
+            Table::PltRelocations => "PLT relocations (DT_JMPREL)",
+        }
     }
 }
 
