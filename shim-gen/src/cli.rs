@@ -253,7 +253,6 @@ fn identifier(text: &str) -> Parsed<String> {
 }
 
 /// Parses the command line, does what it says and reports errors.
-#[must_use]
 pub fn main() -> ExitCode {
     let arguments = match ShimGenArguments::try_parse() {
         Ok(arguments) => arguments,

@@ -57,7 +57,6 @@ pub enum ShimError {
 
 impl ShimError {
     /// One line of advice to go with the message.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Read(..) => {

@@ -78,7 +78,6 @@ impl Parameters {
     }
 
     /// The text of `parameters.tsv`.
-    #[must_use]
     pub fn to_tsv(&self) -> String {
         let lines = self.functions.iter().flat_map(|(function, parameters)| {
             parameters.iter().enumerate().map(move |(place, parameter)| parameter.line(function, place))

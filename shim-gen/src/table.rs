@@ -113,7 +113,6 @@ impl FunctionList {
     }
 
     /// The text of `functions.tsv`.
-    #[must_use]
     pub fn to_tsv(&self) -> String {
         let lines = self.rows.iter().enumerate().map(|(id, row)| {
             let ListedFunction { name, args, since, .. } = row;

@@ -29,7 +29,6 @@ impl Constant {
     }
 
     /// The number that the constant of this name is.
-    #[must_use]
     pub fn number(name: &str, family: usize) -> Option<i32> {
         Constant::all().find(|constant| constant.name == name)?.values(family).next()?.parse().ok()
     }

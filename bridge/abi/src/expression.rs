@@ -16,13 +16,11 @@ pub enum Expression {
 
 impl Expression {
     /// What the headers of MPICH and its relatives make of the function, if they have it as a macro only.
-    #[must_use]
     pub fn of_mpich(id: FnId) -> Option<Self> {
         find(&OF_MPICH, id)
     }
 
     /// The same of Open MPI and its relatives.
-    #[must_use]
     pub fn of_openmpi(id: FnId) -> Option<Self> {
         find(&OF_OPENMPI, id)
     }

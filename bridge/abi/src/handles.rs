@@ -29,25 +29,21 @@ pub enum Handles {
 
 impl Handles {
     /// Of this function.
-    #[must_use]
     pub fn of(id: FnId) -> Handles {
         HANDLES[id.index()]
     }
 
     /// Does a tool have to see each call, to understand others?
-    #[must_use]
     pub fn is_needed(self) -> bool {
         matches!(self, Handles::Object | Handles::ObjectAndStarts)
     }
 
     /// Does it store a new request?
-    #[must_use]
     pub fn starts(self) -> bool {
         matches!(self, Handles::Starts | Handles::ObjectAndStarts)
     }
 
     /// Does it take requests?
-    #[must_use]
     pub fn takes_requests(self) -> bool {
         matches!(self, Handles::Request(_) | Handles::Requests | Handles::RequestValue(_))
     }

@@ -11,26 +11,22 @@ pub struct FnId(u16);
 
 impl FnId {
     /// The function in row `index`, or `None` past the end of the table.
-    #[must_use]
     pub const fn from_index(index: usize) -> Option<Self> {
         // COUNT fits: the generator writes the indices below as u16.
         if index < COUNT { Some(Self(index as u16)) } else { None }
     }
 
     /// The row of the function, below [`COUNT`].
-    #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
     /// The row itself.
-    #[must_use]
     pub const fn function(self) -> &'static Function {
         &FUNCTIONS[self.index()]
     }
 
     /// The C name without the `P` of the profiling interface.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.function().name
     }
@@ -42,7 +38,6 @@ impl FnId {
     }
 
     /// The function with this C name (without `P`), in any letter case but its own not found.
-    #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::by_bytes(name.as_bytes())
     }

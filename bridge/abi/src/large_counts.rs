@@ -19,7 +19,6 @@ pub enum LargeCounts {
 
 impl LargeCounts {
     /// For a function and its form with large counts.
-    #[must_use]
     pub fn of(function: FnId, large: FnId) -> Self {
         let (narrow, wide) = (function.parameters(), large.parameters());
         let makes_datatype =
@@ -63,7 +62,6 @@ pub enum Width {
 
 impl Width {
     /// For a parameter in both forms of a function.
-    #[must_use]
     pub fn of(narrow: &Parameter, wide: &Parameter) -> Self {
         match narrow.ctype() {
             "int" if wide.ctype() != "int" => Self::Value,
@@ -76,7 +74,6 @@ impl Width {
 
 impl FnId {
     /// The form of this function with large counts.
-    #[must_use]
     pub fn with_large_counts(self) -> Option<Self> {
         let name = self.name().as_bytes();
         let mut large = [0; 64];
@@ -87,7 +84,6 @@ impl FnId {
     }
 
     /// Of a function that detaches a buffer and has large counts: the one that attaches it.
-    #[must_use]
     pub fn attaching_with_large_counts(self) -> Option<Self> {
         Self::by_name(match self.name() {
             "MPI_Buffer_detach_c" => "MPI_Buffer_attach_c",

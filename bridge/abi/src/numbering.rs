@@ -50,7 +50,6 @@ impl Numbering {
     /// Of an unknown release that of the nearest one with the same major and minor version, of two equally near ones the older;
     /// this is right for all releases from 4.0 to 5.0.2. `None` for another series, also for those before 4.0, which have no QMPI.
     /// What follows the numbers (`4.2.0rc1`) does not count.
-    #[must_use]
     pub fn for_mpich(version: &str) -> Option<&'static Self> {
         let mut numbers = version.split('.').map(leading_number);
         let series = (numbers.next()??, numbers.next()??);
@@ -58,7 +57,6 @@ impl Numbering {
     }
 
     /// The numbering of the release with this `MPICH_NUMVERSION`: 40302300 is 4.3.2. As for [`Numbering::for_mpich`].
-    #[must_use]
     pub fn for_mpich_number(number: u32) -> Option<&'static Self> {
         let (major, minor, patch) = release(number);
         nearest((major, minor), patch)
@@ -70,7 +68,6 @@ impl Numbering {
     }
 
     /// The function that a tool means by `value`.
-    #[must_use]
     pub fn function(&self, value: i32) -> Option<FnId> {
         if let Some(row) = value.checked_sub(Self::BASE).and_then(|row| usize::try_from(row).ok()) {
             return FnId::from_index(row);
@@ -80,14 +77,12 @@ impl Numbering {
     }
 
     /// The number of the function in the enumeration itself. Searches: not for the path of a call.
-    #[must_use]
     pub fn value(&self, id: FnId) -> Option<i32> {
         let place = self.functions.iter().position(|row| usize::from(*row) == id.index())?;
         i32::try_from(place).ok()
     }
 
     /// One more than the last number: `MPI_LAST_FUNC_T`.
-    #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "none but the unknown one is empty")]
     pub fn len(&self) -> usize {
         self.functions.len()
@@ -96,7 +91,6 @@ impl Numbering {
 
 /// Major and minor version and patch level of an `MPICH_NUMVERSION`: one or two digits, two and two; three more say which
 /// pre-release it is.
-#[must_use]
 pub fn release(number: u32) -> (u32, u32, u32) {
     (number / 10_000_000, number / 100_000 % 100, number / 1000 % 100)
 }

@@ -71,7 +71,6 @@ pub enum Factor {
 
 impl Factor {
     /// The name of a constant of `mpi.h`.
-    #[must_use]
     pub fn constant(self) -> Option<&'static str> {
         match self {
             Self::Constant(place) => CONSTANTS.get(usize::from(place)).copied(),
@@ -87,19 +86,16 @@ impl Parameter {
     }
 
     /// Its name in the newest standard.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         NAMES[usize::from(self.name)]
     }
 
     /// Its type in C, without the name: `const int[]`.
-    #[must_use]
     pub fn ctype(&self) -> &'static str {
         TYPES[usize::from(self.ctype)]
     }
 
     /// How many elements there are: the product. A size among the factors makes it a number of bytes.
-    #[must_use]
     pub fn length(&self) -> &'static [Factor] {
         LENGTHS[usize::from(self.length)]
     }
@@ -107,14 +103,12 @@ impl Parameter {
 
 impl FnId {
     /// The fixed parameters, in their order.
-    #[must_use]
     pub fn parameters(self) -> &'static [Parameter] {
         let all = self.with_result();
         &all[..all.len() - usize::from(self.result().is_some())]
     }
 
     /// What the function returns; `None` for nothing.
-    #[must_use]
     pub fn result(self) -> Option<&'static Parameter> {
         self.with_result().last().filter(|parameter| parameter.direction == Direction::Result)
     }

@@ -27,7 +27,6 @@ pub struct MpiSymbol {
 
 impl MpiSymbol {
     /// The function, if this is a C name of it.
-    #[must_use]
     pub fn c_function(self) -> Option<FnId> {
         (self.binding == Binding::C).then_some(self.id)
     }
@@ -51,13 +50,11 @@ const LONGEST: usize = 64;
 ///
 /// Allocates nothing. Names that cannot be MPI are turned away at their first bytes, since a start-up asks for every
 /// symbol of every library.
-#[must_use]
 pub fn classify(symbol: &str) -> Option<MpiSymbol> {
     classify_bytes(symbol.as_bytes())
 }
 
 /// The same for a C string.
-#[must_use]
 pub fn classify_c(symbol: &CStr) -> Option<MpiSymbol> {
     classify_bytes(symbol.to_bytes())
 }
@@ -77,7 +74,6 @@ fn classify_bytes(symbol: &[u8]) -> Option<MpiSymbol> {
 ///
 /// Looks at the spelling alone, so it also holds for functions that the table has never heard of. Predefined callbacks
 /// (`MPI_DUP_FN`), constants and Fortran names have no lower-case letter after the prefix and are not meant.
-#[must_use]
 pub fn is_mpi_like(symbol: &str) -> bool {
     let rest = match symbol.as_bytes() {
         [b'P', b'M', b'P', b'I', rest @ ..] | [b'M', b'P', b'I', rest @ ..] => match rest {

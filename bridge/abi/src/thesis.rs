@@ -29,13 +29,11 @@ static NUMBERS: [u16; crate::COUNT] = {
 const NONE: u16 = u16::MAX;
 
 /// The function of this number.
-#[must_use]
 pub const fn function(index: usize) -> Option<FnId> {
     if index < COUNT { FnId::from_index(ROWS[index] as usize) } else { None }
 }
 
 /// The number of this function; `None` if the thesis's table has no place for it.
-#[must_use]
 pub fn index(id: FnId) -> Option<usize> {
     let number = NUMBERS[id.index()];
     (number != NONE).then_some(usize::from(number))

@@ -239,7 +239,6 @@ pub(crate) struct RuntimeArgs {
 
 impl RuntimeArgs {
     /// The directory of the report, which a trace and a table of calls need as well.
-    #[must_use]
     pub(crate) fn directory(&self) -> Option<PathBuf> {
         self.report.clone().or_else(|| (self.stats || self.trace.is_some()).then(|| PathBuf::from("qmpi-report")))
     }

@@ -75,7 +75,6 @@ impl<'a> Bytes<'a> {
     }
 
     /// All behind the first `count`; none if there are not so many.
-    #[must_use]
     #[inline]
     pub const fn skip(self, count: usize) -> Bytes<'a> {
         match self.len.checked_sub(count) {
@@ -85,7 +84,6 @@ impl<'a> Bytes<'a> {
     }
 
     /// At most the first `count`.
-    #[must_use]
     #[inline]
     pub const fn up_to(self, count: usize) -> Bytes<'a> {
         if count < self.len { Bytes { len: count, ..self } } else { self }

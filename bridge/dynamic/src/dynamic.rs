@@ -156,7 +156,6 @@ impl Dynamic {
 
     /// The same with tables that reach as far as what is there, as those of ld.so do: for a file whose tables contradict the sizes
     /// that it says. The symbols still end where the next table begins: ld.so does not count them. The sizes of relocations it uses.
-    #[must_use]
     pub fn without_ends(mut self) -> Dynamic {
         for (index, extent) in self.extents.iter_mut().enumerate() {
             if let Some(extent) = extent

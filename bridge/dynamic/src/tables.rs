@@ -149,7 +149,6 @@ impl<'a> Tables<'a> {
     /// first symbol is number 1 whatever it imports (binutils `bfd/elflink.c`, "Empty .gnu.hash section is special"): the
     /// symbols then end where the next table begins, because linkers put one right behind `.dynsym`. Tools that rewrite a file
     /// move tables away from there (patchelf, and our own copies); but there are as many indexes of versions as symbols.
-    #[must_use]
     pub(crate) fn counted(mut self) -> Tables<'a> {
         let sysv = self.sysv_hash.map(|hash| [hash.symbol_count(), hash.end_of_chains()]);
         let gnu = self.gnu_hash.and_then(|hash| {
@@ -169,7 +168,6 @@ impl<'a> Tables<'a> {
     }
 
     /// With so many symbols ([`Tables::symbol_count`]), if there is room for them.
-    #[must_use]
     pub fn with_symbol_count(mut self, count: usize) -> Tables<'a> {
         self.symbols.entries = self.first_symbols(count).unwrap_or(Bytes::EMPTY);
         // A symbol without an index has no version. ld.so reads further where there is less than one for each.

@@ -161,7 +161,6 @@ impl Tool {
     }
     /// Does it define a whole allocator that goes on to no other? Under `LD_PRELOAD` it takes the place of the C library's for the process.
     /// Blocks that were handed out before the tool was loaded would come to its `free`.
-    #[must_use]
     pub fn has_own_allocator(&self) -> bool {
         let is_wrapper = self.wrapped.iter().any(|wrapped| is_of_allocator(&wrapped.name));
         let is_whole = |object: &ElfFile| ["malloc", "free", "calloc", "realloc"].iter().all(|name| object.finds(name));

@@ -90,7 +90,6 @@ unsafe extern "C" {
 
 impl CallFilter {
     /// A filter that begins now.
-    #[must_use]
     pub fn new(conditions: Conditions) -> CallFilter {
         let after = |time: Duration| now().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         CallFilter {

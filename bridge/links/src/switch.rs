@@ -110,7 +110,6 @@ unsafe extern "C" {
 
 impl Switch {
     /// The switch of the layer number `bit`, less than [`requests::MAX_SWITCHES`], with this state and filter.
-    #[must_use]
     pub fn new(bit: usize, state: &'static AtomicU32, filter: Option<&'static CallFilter>) -> Switch {
         requests::set_state(bit, state);
         Switch { bit, state, filter }

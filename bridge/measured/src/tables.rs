@@ -52,7 +52,6 @@ pub fn tables(job: &MeasuredJob, all: bool) -> String {
 }
 
 /// How often each function came to each layer, and what the layers make of the calls.
-#[must_use]
 pub fn call_table(job: &MeasuredJob) -> String {
     let head = format!("Calls on {} of {} ranks.", job.size as usize - job.missing.len(), job.size);
     format!("{}{}\n", with_notes(job, head), calls(job, true))

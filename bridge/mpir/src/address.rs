@@ -16,7 +16,6 @@ pub struct Address<'a> {
 
 impl<'a> Address<'a> {
     /// Reads a value; `None` where it is none.
-    #[must_use]
     pub fn parse(value: &'a str) -> Option<Address<'a>> {
         let (token, places) = value.split_once('@')?;
         let (name, rest) = places.split_once(',').unwrap_or((places, ""));

@@ -24,7 +24,6 @@ impl Kind {
 const HEAD: usize = 4;
 
 /// The bytes of a message: the fields that come behind the token and the kind. One that does not fit is left out with all that follow.
-#[must_use]
 pub fn write(token: &str, kind: Kind, fields: &[&[u8]]) -> Vec<u8> {
     let mut bytes = vec![0; HEAD];
     for field in [token.as_bytes(), kind.name().as_bytes()].iter().chain(fields) {
@@ -68,7 +67,6 @@ pub enum Received<'a> {
 
 impl<'a> Message<'a> {
     /// Reads what has come. Whether the token is right takes the same time wherever it is wrong.
-    #[must_use]
     pub fn read(bytes: &'a [u8], token: &str) -> Received<'a> {
         let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else { return Received::Incomplete };
         let size = u32::from_le_bytes(*head) as usize;
@@ -94,7 +92,6 @@ impl<'a> Message<'a> {
     }
 
     /// The value of a variable of the process.
-    #[must_use]
     pub fn variable(&self, name: &str) -> Option<&'a str> {
         self.variables.split('\0').find_map(|variable| variable.strip_prefix(name)?.strip_prefix('='))
     }

@@ -171,7 +171,6 @@ impl Config {
 
     /// This configuration over a weaker one: what it says itself, and of the other what it says nothing about. A section belongs to one of
     /// them as a whole. What the weaker one does not allow stays forbidden.
-    #[must_use]
     pub fn over(self, below: Self) -> Self {
         let is_default = self.program_pmpi == ProgramPmpi::default();
         Self {

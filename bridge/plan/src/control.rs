@@ -68,7 +68,6 @@ pub struct Switchable {
 }
 
 /// Reads the contents of a file; `None` if it is another build's, or not complete yet.
-#[must_use]
 pub fn read(bytes: &[u8]) -> Option<Vec<Switchable>> {
     if bytes.len() < LEN || !bytes.starts_with(&MAGIC) {
         return None;

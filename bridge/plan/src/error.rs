@@ -16,14 +16,12 @@ impl PlanError {
     }
 
     /// A variable that must be text is not UTF-8.
-    #[must_use]
     pub fn not_unicode(variable: &str) -> Self {
         let hint = "paths that are not UTF-8 cannot be listed; use a symbolic link";
         Self::new(format!("{variable} is not valid UTF-8"), hint)
     }
 
     /// What the user can do about it, in one line.
-    #[must_use]
     pub fn hint(&self) -> &str {
         &self.hint
     }

@@ -21,7 +21,6 @@ type ToolFiles = (PathBuf, Vec<PathBuf>, Vec<String>);
 
 impl<'a> Inspector<'a> {
     /// One that looks libraries up by `search`.
-    #[must_use]
     pub fn new(search: &'a SearchPath) -> Self {
         Self { search, files: HashMap::new() }
     }

@@ -1,7 +1,6 @@
 //! "Did you mean": the candidate nearest to a misspelt word.
 
 /// The candidate with the smallest edit distance to `wanted`, if it is near enough to be what was meant.
-#[must_use]
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A third of the word may differ: `pth` finds `path`, `x` finds nothing but `X`.
     let length = wanted.chars().count();

@@ -39,19 +39,16 @@ fn is_of_process(name: &str) -> bool {
 ///
 /// Layers below that missed the end of the process would have no report; and a block of memory is the program's or the tool's own, but
 /// functions that take it back do not tell.
-#[must_use]
 pub fn other_always_passes_on(name: &str) -> bool {
     is_of_allocator(name) || is_of_process(name)
 }
 
 /// Does a call of this function go on to the next layer, wherever it is made?
-#[must_use]
 pub fn always_passes_on(id: FnId) -> bool {
     ALWAYS.contains(&id.name())
 }
 
 /// The function that stands for this one and its spelling for large counts: a wrapper of one may go on with the other.
-#[must_use]
 pub fn same_function(id: FnId) -> FnId {
     let plain = id.name().strip_suffix("_c").or_else(|| id.name().strip_suffix("_x"));
     plain.and_then(FnId::by_name).unwrap_or(id)

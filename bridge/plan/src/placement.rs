@@ -27,13 +27,11 @@ pub struct Namespaces {
 
 impl Namespaces {
     /// Those of a process with this value of `LD_AUDIT`, each library of which has one, in which nothing is loaded yet.
-    #[must_use]
     pub fn at_start(audit: Option<&str>) -> Self {
         Self { free: NAMESPACES.saturating_sub(auditors(audit)), of_clones: false, reserve: false }
     }
 
     /// Those of this process, in which tools have taken `in_use`.
-    #[must_use]
     pub fn left(in_use: usize, of_clones: bool, reserve: bool) -> Self {
         let at_start = Self::at_start(std::env::var("LD_AUDIT").ok().as_deref());
         Self { free: at_start.free.saturating_sub(in_use), of_clones, reserve }
@@ -43,7 +41,6 @@ impl Namespaces {
     ///
     /// All get a namespace as long as there are enough. Otherwise those that cannot do without, and as many others as there is room
     /// for, from the outermost; the rest are clones.
-    #[must_use]
     pub fn places<T>(self, tools: &[T], needs_own: impl Fn(&T) -> bool) -> Vec<Place> {
         let for_clones = usize::from(self.reserve && !self.of_clones);
         if tools.len() + for_clones <= self.free {
@@ -65,7 +62,6 @@ impl Namespaces {
 
     /// Decides for one PMPI tool where it is not known which come after it: those that cannot be clones, `waiting` of them at least, get
     /// a namespace before those that can.
-    #[must_use]
     pub fn next_place(self, needs_own: bool, waiting: usize) -> Place {
         let for_clones = usize::from(self.reserve && !self.of_clones);
         let room = self.free.saturating_sub(for_clones);
@@ -80,7 +76,6 @@ impl Namespaces {
 }
 
 /// How many libraries `LD_AUDIT` names.
-#[must_use]
 pub fn auditors(audit: Option<&str>) -> usize {
     audit.unwrap_or_default().split(':').filter(|library| !library.is_empty()).count()
 }

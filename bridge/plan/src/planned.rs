@@ -32,13 +32,11 @@ pub enum LayerKind {
 
 impl Planned {
     /// The label within the stack.
-    #[must_use]
     pub fn label(&self) -> &str {
         &self.layer.label
     }
 
     /// What its file is; `None` for a name without one.
-    #[must_use]
     pub fn tool(&self) -> Option<&Tool> {
         match &self.kind {
             LayerKind::Pmpi(tool) | LayerKind::Qmpi(tool) | LayerKind::Thesis(tool) => Some(tool),
@@ -47,7 +45,6 @@ impl Planned {
     }
 
     /// The same for a PMPI tool only.
-    #[must_use]
     pub fn pmpi(&self) -> Option<&Tool> {
         match &self.kind {
             LayerKind::Pmpi(tool) => Some(tool),
@@ -56,19 +53,16 @@ impl Planned {
     }
 
     /// Whether it is a PMPI tool that cannot share a namespace with other instances, and why.
-    #[must_use]
     pub fn clone_obstacle(&self) -> Option<String> {
         self.pmpi()?.clone_obstacle()
     }
 
     /// Whether it cannot.
-    #[must_use]
     pub fn needs_namespace(&self) -> bool {
         self.clone_obstacle().is_some()
     }
 
     /// The MPI it is built for; `None` if it works with any.
-    #[must_use]
     pub fn family(&self) -> Option<MpiFamily> {
         self.tool()?.abi
     }
@@ -89,7 +83,6 @@ impl Planned {
     }
 
     /// The functions that are not MPI's and whose calls by the program and its libraries arrive at a PMPI tool. Sorted.
-    #[must_use]
     pub fn wrapped(&self) -> Vec<&str> {
         self.pmpi().map_or_else(Vec::new, |tool| self.layer.settings.wraps.of(tool))
     }

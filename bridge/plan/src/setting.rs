@@ -9,13 +9,11 @@ pub trait SettingWord: Copy + Default + PartialEq + 'static {
     const WORDS: &'static [(&'static str, Self)];
 
     /// The word that stands for it.
-    #[must_use]
     fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
     }
 
     /// What a word stands for.
-    #[must_use]
     fn of_word(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
     }
@@ -161,7 +159,6 @@ impl SettingWord for ProgramPmpi {
 
 impl ProgramPmpi {
     /// Do the calls enter a stack whose layers are all QMPI tools, or are not?
-    #[must_use]
     pub fn enters(self, are_all_qmpi_tools: bool) -> bool {
         self == Self::Chain || self == Self::Auto && are_all_qmpi_tools
     }

@@ -86,7 +86,6 @@ impl PassedOver {
 
 impl Layer {
     /// What to say of its settings where a layer cannot be switched off.
-    #[must_use]
     pub fn sees_all_calls(&self, place: &str) -> Option<String> {
         let has_filter = self.settings.switch.as_ref()?.filter.is_some();
         let setting = if has_filter { "filter" } else { "switch" };
@@ -94,21 +93,18 @@ impl Layer {
     }
 
     /// Whether it has no file: its tool is registered by whoever has it.
-    #[must_use]
     pub fn is_name_only(&self) -> bool {
         // Paths of files are absolute.
         !self.path.is_absolute()
     }
 
     /// Whether calls of this function arrive at it, if its tool intercepts them.
-    #[must_use]
     pub fn lets(&self, function: FnId) -> bool {
         self.settings.functions.as_ref().is_none_or(|functions| functions.contains(&function))
             && (!self.settings.skips_pcontrol || function.name() != "MPI_Pcontrol")
     }
 
     /// Whether the layer exists on `rank`. Where no launcher tells the rank, it does.
-    #[must_use]
     pub fn on_rank(&self, rank: Option<u32>) -> bool {
         match (&self.settings.ranks, rank) {
             (Some(ranks), Some(rank)) => ranks.contains(rank),

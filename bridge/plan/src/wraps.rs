@@ -22,7 +22,6 @@ pub enum Wraps {
 
 impl Wraps {
     /// The functions of `tool` that they are. Sorted.
-    #[must_use]
     pub fn of<'a>(&'a self, tool: &'a Tool) -> Vec<&'a str> {
         let mut names: Vec<&str> = match self {
             Wraps::Evident => {

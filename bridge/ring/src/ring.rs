@@ -13,7 +13,6 @@ use crate::tools::RegisteredTool;
 pub type Build = [u8; 32];
 
 /// That of the build whose build scripts have made these digits (`identity.rs`).
-#[must_use]
 pub const fn build(digits: &str) -> Build {
     const HEAD: &[u8] = b"qmpi build ";
     let mut build = [0; 32];

@@ -45,7 +45,6 @@ pub struct ListedParameter {
 
 impl ListedParameter {
     /// Whether it is what the function returns.
-    #[must_use]
     pub fn is_result(&self) -> bool {
         self.direction == ParameterDirection::Result
     }

@@ -24,7 +24,6 @@ pub struct Label {
 
 impl Label {
     /// `mpich` of `mpich-4.0.2`.
-    #[must_use]
     pub fn vendor(&self) -> &str {
         self.name.split('-').next().unwrap_or_default()
     }
@@ -82,7 +81,6 @@ impl Header {
     }
 
     /// The prototype of a function by its name without `P`.
-    #[must_use]
     pub fn function(&self, name: &str) -> Option<&Prototype> {
         self.functions.get(name).map(|declared| &declared.prototype)
     }

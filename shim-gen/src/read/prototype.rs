@@ -41,7 +41,6 @@ impl Param {
 
 impl Prototype {
     /// The parameter list for a definition: `const void *buf, int count`, or `void`.
-    #[must_use]
     pub fn parameters(&self) -> String {
         let mut list: Vec<_> = self.params.iter().map(Param::declaration).collect();
         if self.variadic {
@@ -51,7 +50,6 @@ impl Prototype {
     }
 
     /// The names of the fixed parameters: `buf, count`.
-    #[must_use]
     pub fn arguments(&self) -> String {
         let names: Vec<_> = self.params.iter().map(|param| param.name.as_str()).collect();
         names.join(", ")

@@ -12,7 +12,6 @@ use crate::parameters::shape::TypeShape;
 use crate::write::{array, elements, head, lines};
 
 /// The text of `bridge/abi/src/parameters/kind.rs`: an enumeration of the kinds.
-#[must_use]
 pub fn kinds_rust(rules: &Rules) -> String {
     let variants =
         rules.kinds.iter().map(|(kind, meaning)| format!("    /// {}.\n    {},", documented(meaning), camel(kind)));
@@ -119,7 +118,6 @@ fn documented(meaning: &str) -> String {
 }
 
 /// The text of `docs/parameters.md`.
-#[must_use]
 pub fn parameters_page(parameters: &Parameters, rules: &Rules) -> String {
     let shown = |list: &[&str]| {
         let more = if list.len() > 3 { ", ..." } else { "" };

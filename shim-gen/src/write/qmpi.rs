@@ -39,7 +39,6 @@ pub(crate) fn shifted_parameters(prototype: &Prototype) -> String {
 }
 
 /// The text of `qmpi.h`.
-#[must_use]
 pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[HeaderNumbering], table: &FunctionList) -> String {
     let availability = Availability::new(headers, table);
     // The newest standard has the best types: arguments that are only read are const.

@@ -5,7 +5,6 @@ use crate::table::{FunctionList, ListedFunction};
 use crate::write::{array, elements, head, imported, lines};
 
 /// The text of `table.rs`.
-#[must_use]
 pub fn rust(table: &FunctionList) -> String {
     let rows = &table.rows;
     let origins = imported(rows.iter().map(|row| origin(row.since).chars().take_while(|c| *c != '(').collect()));

@@ -5,7 +5,6 @@ use crate::write::qmpi::shifted_name;
 use crate::write::{head, lines};
 
 /// The text of `bridge/entry/src/exports/functions/list.rs`.
-#[must_use]
 pub fn stubs(table: &FunctionList) -> String {
     let entry_points = table.rows.iter().enumerate().map(|(id, row)| format!("    {id} {};", row.name));
     head("Every entry point: the function's number and C name.", "functions.tsv", "stubs")
@@ -13,7 +12,6 @@ pub fn stubs(table: &FunctionList) -> String {
 }
 
 /// The text of `bridge/entry/src/exports/shifted/list.rs`.
-#[must_use]
 pub fn qmpi_stubs(table: &FunctionList) -> String {
     let entry_points = table.rows.iter().enumerate().filter_map(|(id, row)| {
         let args = if row.variadic { "v".to_owned() } else { row.args.to_string() };
@@ -35,7 +33,6 @@ const OF_FORTRAN_ALONE: [&str; 3] = ["mpi_f_sync_reg", "mpi_status_f2f08", "mpi_
 /// other_spelling!(QMPI_SEND qmpi_send_);
 /// entry_point!(qmpi_send_f08_ "pmpi_send_f08_" "pmpir_send_f08_");
 /// ```
-#[must_use]
 pub fn fortran_stubs(table: &FunctionList) -> String {
     let documentation =
         "Every name-shifted entry point of Fortran, and the profiling names of MPI libraries that it goes on to.";

@@ -49,7 +49,6 @@ impl NumberingNote {
     }
 
     /// What the note's value stands for.
-    #[must_use]
     pub fn of(value: u32) -> NumberingNote {
         match value {
             OWN => NumberingNote::Own,
@@ -59,7 +58,6 @@ impl NumberingNote {
     }
 
     /// The numbering; `of_process` is the process's. That of an MPICH that is not known is [`Numbering::UNKNOWN`].
-    #[must_use]
     pub fn numbering(self, of_process: &'static Numbering) -> &'static Numbering {
         match self {
             NumberingNote::Own => Numbering::OWN,

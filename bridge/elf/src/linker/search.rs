@@ -59,7 +59,6 @@ impl SearchPath {
     }
 
     /// The same for files of a machine. This machine's cache has none of another one's.
-    #[must_use]
     pub fn for_machine(self, machine: Machine) -> SearchPath {
         if machine == self.machine {
             return self;
@@ -73,7 +72,6 @@ impl SearchPath {
     }
 
     /// The same with these default directories, and without a cache.
-    #[must_use]
     pub fn with_system(self, defaults: Vec<PathBuf>) -> SearchPath {
         SearchPath { cache: OnceLock::from(LdCache::default()), defaults, ..self }
     }

@@ -11,7 +11,6 @@
 const PREFIXES: [&str; 6] = ["__real_", "__libc_", "__isoc99_", "__isoc23_", "_IO_", "__"];
 
 /// The name that stands for this one and all others of the same function.
-#[must_use]
 pub fn plain(name: &str) -> &str {
     let without_prefix = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
     let mut plain = without_prefix.unwrap_or(name);

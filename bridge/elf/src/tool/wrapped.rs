@@ -43,7 +43,6 @@ pub enum Evidence {
 
 impl Evidence {
     /// For messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Evidence::LookUp => "looked up by name",
@@ -85,14 +84,12 @@ pub const ALLOCATOR: [&str; 12] = [
 ];
 
 /// Does a function of this name hand memory out, or take it back?
-#[must_use]
 pub fn is_of_allocator(name: &str) -> bool {
     ALLOCATOR.contains(&name)
 }
 
 /// Are there wrappers of functions that hand memory out, and none of `free`? What they may keep before a block, the C library's `free`
 /// would not find.
-#[must_use]
 pub fn lacks_free(wrapped: &[Wrapped]) -> bool {
     let has_free = wrapped.iter().any(|wrapped| wrapped.name == "free");
     !has_free && wrapped.iter().any(|wrapped| is_of_allocator(&wrapped.name))

@@ -33,13 +33,11 @@ fn numbers() -> (usize, u64, u64) {
 
 impl Listed {
     /// All objects as they are now; all of them are new.
-    #[must_use]
     pub fn now() -> Listed {
         Listed::default().since()
     }
 
     /// The list that had these images, at a moment before.
-    #[must_use]
     pub fn of(images: &[Image]) -> Listed {
         let ((count, opened, closed), mut behind) = (numbers(), 0);
         objects::for_each(|info| behind = if images.iter().any(|image| image.is_at(info)) { 0 } else { behind + 1 });
@@ -51,7 +49,6 @@ impl Listed {
     ///
     /// `ld.so` puts what it opens at the end of its list. So of as many objects there as were opened meanwhile each may be new, and is taken for
     /// one, as an object that was closed and opened again has its place and name. All others are in this list, in the same order.
-    #[must_use]
     pub fn since(&self) -> Listed {
         let (count, opened, closed) = numbers();
         let maybe_new = usize::try_from(opened.saturating_sub(self.opened)).unwrap_or(usize::MAX);
@@ -74,14 +71,12 @@ impl Listed {
     }
 
     /// Are the objects of the base namespace still these? It has the same number, and none was closed.
-    #[must_use]
     pub fn is_current(&self) -> bool {
         let (count, _, closed) = numbers();
         (count, closed) == (self.count, self.closed)
     }
 
     /// The objects, in the order in which `ld.so` lists them: the executable first.
-    #[must_use]
     pub fn images(&self) -> &[Image] {
         &self.images
     }
@@ -92,13 +87,11 @@ impl Listed {
     }
 
     /// Those of them that were opened since the moment before.
-    #[must_use]
     pub fn new_images(&self) -> &[Image] {
         self.images.get(self.first_new..).unwrap_or_default()
     }
 
     /// The objects.
-    #[must_use]
     pub fn into_images(self) -> Vec<Image> {
         self.images
     }
@@ -110,7 +103,6 @@ pub struct LastLook(Mutex<Option<Listed>>);
 
 impl LastLook {
     /// None yet: all objects will be new.
-    #[must_use]
     pub const fn never() -> LastLook {
         LastLook(Mutex::new(None))
     }

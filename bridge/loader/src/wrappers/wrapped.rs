@@ -23,7 +23,6 @@ pub struct LibraryWrapper {
 
 impl LibraryWrapper {
     /// The definition that a reference to `version` gets, or one to none.
-    #[must_use]
     pub fn referred(&self, version: Option<&CStr>) -> Option<usize> {
         let Some(version) = version.filter(|_| !self.versions.is_empty()) else { return Some(self.address) };
         let is_it = |(known, _): &&(DefinedVersion, usize)| match known {
@@ -34,7 +33,6 @@ impl LibraryWrapper {
     }
 
     /// The definition that `dlsym` finds.
-    #[must_use]
     pub fn looked_up(&self) -> usize {
         let is_default =
             |(version, _): &&(DefinedVersion, usize)| matches!(version, DefinedVersion::Named { is_default: true, .. });
@@ -70,19 +68,16 @@ impl Stacked {
     }
 
     /// Is there no layer that has a tool?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.layers.iter().all(|others| others.files.is_empty())
     }
 
     /// The function or variable of this name that the outermost tool which has one defines. Takes no lock.
-    #[must_use]
     pub fn exported(&self, name: &CStr) -> Option<usize> {
         self.exports(name).next()
     }
 
     /// Is this address that of a function or variable which a tool defines under this name? Takes no lock.
-    #[must_use]
     pub fn is_exported(&self, name: &CStr, address: usize) -> bool {
         self.exports(name).any(|exported| exported == address)
     }
@@ -103,13 +98,11 @@ impl Stacked {
     }
 
     /// The functions that tools define as `PMPI_f`, each of the outermost tool that does.
-    #[must_use]
     pub fn profiling(&self) -> HashMap<&'static CStr, usize> {
         self.layers.iter().flat_map(|others| others.profiling.iter().copied()).collect()
     }
 
     /// What each function is for a tool on top of all.
-    #[must_use]
     pub fn top(&self) -> &HashMap<&'static CStr, usize> {
         &self.top
     }

@@ -19,7 +19,6 @@ pub enum Launcher {
 
 impl Launcher {
     /// By the name of its file, unless launchers of several kinds have that name, as `mpirun` and `mpiexec`.
-    #[must_use]
     pub fn of_file_name(name: &str) -> Option<Launcher> {
         match name {
             "orterun" => Some(Launcher::Orte),
@@ -32,7 +31,6 @@ impl Launcher {
     }
 
     /// The name of the kind, for messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Launcher::Orte => "Open MPI",
@@ -45,7 +43,6 @@ impl Launcher {
     }
 
     /// What passes these variables on, if the user says it.
-    #[must_use]
     pub fn advice(self, names: &[&str]) -> String {
         match self {
             Launcher::Orte | Launcher::Prrte => format!("-x {}", names.join(" -x ")),

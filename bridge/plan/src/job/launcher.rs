@@ -65,14 +65,12 @@ impl<'a> Line<'a> {
     }
 
     /// The first program of the job.
-    #[must_use]
     pub fn first_program(&self) -> Option<&'a str> {
         let (program, options) = self.programs().zip(self.options()).next()?;
         program.get(options.len()).map(String::as_str)
     }
 
     /// Which of `names` do not get to ranks on other hosts.
-    #[must_use]
     pub fn dropped<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         let programs: Vec<_> = self.parsed().collect();
         let everywhere = |name: &str| match self.launcher {
@@ -87,7 +85,6 @@ impl<'a> Line<'a> {
     }
 
     /// The value of [`ENV_LIST`] among the arguments: its place and itself.
-    #[must_use]
     pub fn list_argument(&self) -> Option<(usize, &'a str)> {
         let mut start = 0;
         for (program, options) in self.programs().zip(self.parsed()) {
@@ -100,14 +97,12 @@ impl<'a> Line<'a> {
     }
 
     /// What separates the elements of [`ENV_LIST`].
-    #[must_use]
     pub fn delimiter(&self) -> char {
         let given = self.text(DELIMITER_VARIABLE).and_then(|value| value.chars().next());
         given.unwrap_or(';')
     }
 
     /// The value of `LD_PRELOAD` that this command line gives to ranks, whatever the environment says; the last one.
-    #[must_use]
     pub fn preload(&self) -> Option<&'a str> {
         let options: Vec<_> = self.parsed().flatten().collect();
         let pairs: Vec<(&str, &str)> = match self.launcher {
@@ -134,7 +129,6 @@ impl<'a> Line<'a> {
     }
 
     /// Is it said of this program alone what it gets? Intel's hydra then passes over what is set for all (`-genv`), MPICH's does not.
-    #[must_use]
     pub fn restricts(&self, options: &[String]) -> bool {
         let (options, _) = options::parse(self.launcher, options);
         let is_list = matches!(restriction(&options, ["envall", "envnone", "envlist"]), Some(Restriction::To(_)));
@@ -142,7 +136,6 @@ impl<'a> Line<'a> {
     }
 
     /// Does Intel's `-envexcl` keep the variable from a program? No option helps against it.
-    #[must_use]
     pub fn excludes(&self, name: &str) -> bool {
         self.parsed().any(|options| lists(&options, "envexcl", name))
     }
@@ -169,14 +162,12 @@ impl<'a> Line<'a> {
 
     /// The word that has the value of srun's `--export` or of `--envlist` of PALS, behind a `=` or by itself: its place among the
     /// arguments, and the value.
-    #[must_use]
     pub fn listed_argument(&self) -> Option<(usize, &'a str)> {
         let name = if self.launcher == Launcher::Slurm { "export" } else { "envlist" };
         self.of_first().iter().find(|option| option.name == name)?.value()
     }
 
     /// The variables that srun or PALS is told to pass on, if it is told.
-    #[must_use]
     pub fn listed(&self) -> Option<String> {
         let variable = if self.launcher == Launcher::Slurm { SLURM_EXPORT } else { PALS_LIST };
         self.listed_argument().map(|(_, value)| value.to_owned()).or_else(|| self.text(variable))

@@ -12,13 +12,11 @@ pub fn entries(value: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The last part of an entry.
-#[must_use]
 pub fn file_name(entry: &str) -> &str {
     entry.rsplit('/').next().unwrap_or(entry)
 }
 
 /// Whether the runtime is in it.
-#[must_use]
 pub fn has_runtime(value: &str) -> bool {
     entries(value).any(|entry| file_name(entry) == RUNTIME)
 }

@@ -27,7 +27,6 @@ pub const RANK_VARIABLES: [&str; 11] = [
 /// The rank in `MPI_COMM_WORLD`, if a launcher known here started the process. `get` reads an environment variable.
 ///
 /// A value that is not a number is passed over.
-#[must_use]
 pub fn rank_from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Option<u32> {
     number(&RANK_VARIABLES, get)
 }
@@ -57,7 +56,6 @@ pub fn told_by_launchers() -> impl Iterator<Item = &'static str> {
 }
 
 /// How many ranks `MPI_COMM_WORLD` has, if a launcher known here started the process.
-#[must_use]
 pub fn size_from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Option<u32> {
     number(&SIZE_VARIABLES, get)
 }

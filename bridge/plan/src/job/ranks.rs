@@ -11,7 +11,6 @@ pub struct RankSet(Vec<(u32, u32)>);
 
 impl RankSet {
     /// Whether `rank` is in the set.
-    #[must_use]
     pub fn contains(&self, rank: u32) -> bool {
         self.0.iter().any(|&(first, last)| (first..=last).contains(&rank))
     }

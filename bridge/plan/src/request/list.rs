@@ -26,7 +26,6 @@ pub enum Element {
 
 impl Element {
     /// The name of the layer, and of its section in the configuration file: the file's name where no name is given.
-    #[must_use]
     pub fn name(&self) -> String {
         match self {
             Self::Name(name) | Self::Named(name, _) => name.clone(),
@@ -83,7 +82,6 @@ pub fn parse(source: &str, text: &str) -> Result<Vec<Element>, PlanError> {
 }
 
 /// The file that `text` names as a whole, NAME=PATH or PATH, although a list would take it apart.
-#[must_use]
 pub fn unlistable(text: &str) -> Option<PathBuf> {
     let path = match text.split_once('=') {
         Some((name, path)) if !name.contains('/') => path,
