@@ -116,6 +116,7 @@ mod launch {
 
 mod desk {
     mod bisect;
+    mod blind_spots;
     mod book;
     mod compare;
     mod demo;
