@@ -48,6 +48,7 @@ fn queries(process: &Process) -> Option<&'static MpiQueries> {
             dimensions: of_handle("MPI_Cartdim_get")?,
             graph_neighbors: of_graph,
             neighbors: of_distributed,
+            comm_null: process.constant("MPI_COMM_NULL"),
             topologies: [topology("MPI_CART")?, topology("MPI_GRAPH")?, topology("MPI_DIST_GRAPH")?],
         })
     };

@@ -6,7 +6,7 @@
 
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, IoSlice, Seek, Write};
 use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -109,7 +109,7 @@ impl CounterFile {
         // Another process may remove the file just when it has been opened.
         (0..2).any(|_| {
             let file = system::open(&self.path, libc::O_APPEND | libc::O_CREAT);
-            let place = file.as_ref().and_then(|file| append(file, memory, bytes).ok().flatten());
+            let place = file.as_ref().and_then(|file| append(file, bytes).ok().flatten());
             let Some((file, offset)) = file.zip(place) else { return false };
             // SAFETY: memory of the caller, of that size.
             if unsafe { system::map_file(&file, offset, bytes, memory) }.is_null() {
@@ -141,13 +141,13 @@ impl CounterFile {
     }
 }
 
-/// Appends memory, which is zero and so takes none, and says where in the file it is. One write: it is whole among those of one host's processes
-/// (open(2), O_APPEND), and has blocks of the disk.
-fn append(mut file: &File, memory: *const u8, bytes: usize) -> io::Result<Option<u64>> {
+/// Appends zeros, in a number that [`GRAIN`] divides, and says where in the file they are. One write: it is whole among those of one host's
+/// processes (open(2), O_APPEND), and has blocks of the disk.
+fn append(mut file: &File, bytes: usize) -> io::Result<Option<u64>> {
+    static ZEROS: [u8; 4096] = [0; 4096];
     // Other ranks append to the file at the same time.
     file_limit::check(file.metadata()?.len().saturating_add(bytes as u64 * 16))?;
-    // SAFETY: memory of the caller, to which nothing writes meanwhile.
-    let written = file.write(unsafe { std::slice::from_raw_parts(memory, bytes) })?;
+    let written = file.write_vectored(&vec![IoSlice::new(&ZEROS); bytes / ZEROS.len()])?;
     let start = file.stream_position()?.checked_sub(bytes as u64);
     // Otherwise the disk is full, or was for another process.
     let is_whole = written == bytes && file.metadata()?.nlink() > 0;

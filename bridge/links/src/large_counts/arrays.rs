@@ -26,6 +26,8 @@ pub struct MpiQueries {
     pub graph_neighbors: extern "C" fn(usize, i32, &mut i32) -> i32,
     /// `MPI_Dist_graph_neighbors_count`
     pub neighbors: extern "C" fn(usize, &mut i32, &mut i32, &mut i32) -> i32,
+    /// `MPI_COMM_NULL`, where it is a number: it is not asked about, as an error handler would be called for the question, too.
+    pub comm_null: Option<i32>,
     /// `MPI_CART`, `MPI_GRAPH` and `MPI_DIST_GRAPH`
     pub topologies: [i32; 3],
 }
@@ -95,6 +97,9 @@ impl Arrays {
             return false;
         }
         let communicator = call.argument(self.communicator);
+        if self.mpi.comm_null == Some(communicator as i32) {
+            return false;
+        }
         let is_in_place = matches!(call.argument(0).cast_signed(), -1 | 1);
         let mut elements = Vec::new();
         let mut starts = [None; 4];
