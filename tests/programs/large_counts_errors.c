@@ -3,17 +3,18 @@
 #include <mpi.h>
 #include <stdio.h>
 
-static int calls;
+static int calls, seen;
 
 static void handler(MPI_Comm *comm, int *code, ...) {
     (void)comm;
-    (void)code;
+    seen = *code;
     calls++;
 }
 
+/* MPICH 4.3 returns MPI_SUCCESS when a handler was called. */
 static void report(const char *what, int code) {
     int class;
-    MPI_Error_class(code, &class);
+    MPI_Error_class(calls ? seen : code, &class);
     printf("%s: %s, %d calls of the handler\n", what,
            class == MPI_ERR_COUNT ? "MPI_ERR_COUNT" : class == MPI_ERR_COMM ? "MPI_ERR_COMM" : class == MPI_ERR_RANK ? "MPI_ERR_RANK" : class == MPI_SUCCESS ? "MPI_SUCCESS" : "another class",
            calls);
