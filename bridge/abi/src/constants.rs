@@ -22,7 +22,7 @@ impl Constant {
         })
     }
 
-    /// What it is in MPICH (0), in Open MPI (1), and in the ABI of MPI 5.0 (2): numbers in decimal, `&` and the name of a variable of the
+    /// What it is in MPICH (0), in Open MPI (1), and in the ABI of MPI 5.0 (2), which is the order of families everywhere: numbers in decimal, `&` and the name of a variable of the
     /// library, or `-`. Where releases differ, there are several, the oldest first.
     pub fn values(&self, family: usize) -> impl Iterator<Item = &'static str> {
         self.cells.get(family).copied().unwrap_or("-").split('|')

@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use qmpi_abi::constants::Constant;
 use qmpi_abi::trace::{AbiStatus, HAS_BYTES, IS_CANCELLED};
 
 use crate::interface;
@@ -17,9 +18,6 @@ pub(crate) enum Abi {
     OpenMpi,
     Standard,
 }
-
-/// What constants are in each MPI: kind, name, and the values in columns in the order of [`Abi`].
-const CONSTANTS: &str = include_str!("../../abi/constants.tsv");
 
 /// `MPI_IN_PLACE` of MPICH; 1 in the others.
 pub(crate) const IN_PLACE: [u64; 2] = [u64::MAX, 1];
@@ -136,9 +134,8 @@ pub(crate) fn get() -> Option<&'static Mpi> {
 
 impl Mpi {
     fn new(abi: Abi) -> Mpi {
-        let rows = || {
-            CONSTANTS.lines().map(|line| line.split('\t')).filter_map(|mut row| row.nth(1).zip(row.nth(abi as usize)))
-        };
+        let rows =
+            || Constant::all().filter_map(|constant| Some((constant.name, constant.values(abi as usize).next()?)));
         let symbol = |name: &str| CString::new(name).map_or(0, |name| interface::mpi_symbol(&name));
         let named =
             |(_, value): (&str, &'static str)| value.strip_prefix('&').map(|name| (name.to_owned(), symbol(name)));

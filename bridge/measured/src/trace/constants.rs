@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use qmpi_abi::constants::Constant;
 use qmpi_abi::parameters::Kind;
 use serde::Deserialize;
 
@@ -16,8 +17,6 @@ pub(crate) enum Family {
     /// The ABI of MPI 5.0.
     Abi,
 }
-
-const TABLE: &str = include_str!("../../../abi/constants.tsv");
 
 /// The constants of one process.
 #[derive(Debug)]
@@ -37,16 +36,11 @@ impl Constants {
         let empty_request = objects.get("ompi_request_empty").copied();
         let mut constants =
             Self { family, names: HashMap::new(), values: HashMap::new(), empty_request, flags: Vec::new() };
-        for row in TABLE.lines().filter(|line| !line.starts_with('#')).skip(1) {
-            let cells: Vec<&'static str> = row.split('\t').collect();
-            let &[kind, name, mpich, open_mpi, abi] = cells.as_slice() else { continue };
-            let Some(kind) = Kind::ALL.iter().find(|(_, word)| *word == kind).map(|(kind, _)| *kind) else { continue };
-            let cell = match family {
-                Family::Mpich => mpich,
-                Family::OpenMpi => open_mpi,
-                Family::Abi => abi,
-            };
-            for value in cell.split('|') {
+        for constant in Constant::all() {
+            let name = constant.name;
+            let kind = Kind::ALL.iter().find(|(_, word)| *word == constant.kind).map(|(kind, _)| *kind);
+            let Some(kind) = kind else { continue };
+            for value in constant.values(family as usize) {
                 let value = match value.strip_prefix('&') {
                     Some(object) => objects.get(object).map(|address| address.cast_signed()),
                     None => value.parse().ok(),
