@@ -1,5 +1,7 @@
 //! How old a tool is: the versions of the standard whose functions it wraps, and which calls of today's programs it sees.
 
+use std::collections::BTreeSet;
+
 use qmpi_abi::large_counts;
 use qmpi_abi::{FnId, Origin};
 use serde::Serialize;
@@ -19,10 +21,9 @@ pub(crate) struct StandardReport {
 
 impl StandardReport {
     pub(crate) fn of(intercepts: &[FnId]) -> Self {
-        let has_large_counts = |id: &FnId| FnId::all().any(|small| small.with_large_counts() == Some(*id));
-        let (large, new): (Vec<FnId>, Vec<FnId>) = FnId::all()
-            .filter(|id| matches!(id.function().origin, Origin::Standard(4.., _)))
-            .partition(has_large_counts);
+        let all_large: BTreeSet<FnId> = FnId::all().filter_map(FnId::with_large_counts).collect();
+        let of_mpi_4 = FnId::all().filter(|id| matches!(id.function().origin, Origin::Standard(4.., _)));
+        let (large, new): (Vec<FnId>, Vec<FnId>) = of_mpi_4.partition(|id| all_large.contains(id));
         let wrapped = |ids: &[FnId]| [ids.iter().filter(|id| intercepts.contains(id)).count(), ids.len()];
         let versions = intercepts.iter().filter_map(|id| match id.function().origin {
             Origin::Standard(major, minor) => Some((major, minor)),
