@@ -22,15 +22,21 @@ impl Constant {
         })
     }
 
-    /// What it is in MPICH (0), in Open MPI (1), and in the ABI of MPI 5.0 (2), which is the order of families everywhere: numbers in decimal, `&` and the name of a variable of the
+    /// What it is in MPICH (0), in Open MPI (1), and in the ABI of MPI 5.0 (2): numbers in decimal, `&` and the name of a variable of the
     /// library, or `-`. Where releases differ, there are several, the oldest first.
     pub fn values(&self, family: usize) -> impl Iterator<Item = &'static str> {
         self.cells.get(family).copied().unwrap_or("-").split('|')
     }
 
-    /// The number that the constant of this name is.
-    pub fn number(name: &str, family: usize) -> Option<i32> {
-        Constant::all().find(|constant| constant.name == name)?.values(family).next()?.parse().ok()
+    /// The numbers that the constants of these names are, in one pass through the table.
+    pub fn numbers<const N: usize>(names: [&str; N], family: usize) -> [Option<i32>; N] {
+        let mut numbers = [None; N];
+        for constant in Constant::all() {
+            if let Some(place) = names.iter().position(|name| *name == constant.name) {
+                numbers[place] = constant.values(family).next().and_then(|value| value.parse().ok());
+            }
+        }
+        numbers
     }
 }
 
@@ -40,8 +46,10 @@ mod tests {
 
     #[test]
     fn numbers_of_each_mpi() {
-        assert_eq!([0, 1, 2].map(|family| Constant::number("MPI_CART", family)), [Some(2), Some(1), Some(211)]);
-        assert_eq!(Constant::number("MPI_BUFFER_AUTOMATIC", 1), None);
-        assert_eq!(Constant::number("MPI_COMM_WORLD", 1), None, "an address");
+        let number = |name, family| Constant::numbers([name], family)[0];
+        assert_eq!([0, 1, 2].map(|family| number("MPI_CART", family)), [Some(2), Some(1), Some(211)]);
+        assert_eq!(number("MPI_BUFFER_AUTOMATIC", 1), None);
+        assert_eq!(number("MPI_COMM_WORLD", 1), None, "an address");
+        assert_eq!(Constant::numbers(["MPI_GRAPH", "MPI_CART"], 0), [Some(1), Some(2)]);
     }
 }

@@ -38,7 +38,8 @@ fn queries(process: &Process) -> Option<&'static MpiQueries> {
         // SAFETY: a handle, and where to store three `int`s.
         let of_distributed =
             unsafe { transmute::<usize, extern "C" fn(usize, &mut i32, &mut i32, &mut i32) -> i32>(of_distributed) };
-        let topology = |name| process.constant(name);
+        let [comm_null, cartesian, graph, distributed] =
+            process.constants(["MPI_COMM_NULL", "MPI_CART", "MPI_GRAPH", "MPI_DIST_GRAPH"]);
         Some(MpiQueries {
             test_inter: of_handle("MPI_Comm_test_inter")?,
             size: of_handle("MPI_Comm_size")?,
@@ -48,8 +49,8 @@ fn queries(process: &Process) -> Option<&'static MpiQueries> {
             dimensions: of_handle("MPI_Cartdim_get")?,
             graph_neighbors: of_graph,
             neighbors: of_distributed,
-            comm_null: process.constant("MPI_COMM_NULL"),
-            topologies: [topology("MPI_CART")?, topology("MPI_GRAPH")?, topology("MPI_DIST_GRAPH")?],
+            comm_null,
+            topologies: [cartesian?, graph?, distributed?],
         })
     };
     QUERIES.get_or_init(find).as_ref()

@@ -20,7 +20,7 @@
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{MutexGuard, Once, OnceLock};
+use std::sync::{Once, OnceLock};
 
 use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_links::observer;
@@ -90,9 +90,6 @@ static ARRIVED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 const INIT: FnId = INITIALIZATION[0];
 const INIT_THREAD: FnId = INITIALIZATION[1];
 const SESSION_INIT: FnId = INITIALIZATION[2];
-fn sessions() -> MutexGuard<'static, Sessions> {
-    SESSIONS.lock()
-}
 
 /// Watches how MPI is initialized; `chain` is the MPI library alone.
 pub(crate) fn observe(chain: &mut Chain) {
@@ -110,7 +107,7 @@ pub(crate) fn prepare(chain: &mut Chain, process: &Process) {
         init: function(chain.pmpi(INIT)),
         init_thread: function(chain.pmpi(INIT_THREAD)),
         query_thread: FnId::by_name("MPI_Query_thread").and_then(|id| function(process.real(id)?)),
-        thread_multiple: process.constant("MPI_THREAD_MULTIPLE").unwrap_or(0).cast_unsigned() as usize,
+        thread_multiple: process.constants(["MPI_THREAD_MULTIPLE"])[0].unwrap_or(0).cast_unsigned() as usize,
     };
     if MPI.set(mpi).is_ok() {
         chain.put_in_front(INIT, (init_mpi as *const ()).addr(), ToolId::MPI);
@@ -184,7 +181,7 @@ extern "C" fn session_init(info: usize, error_handler: usize, session: usize) ->
     BEGIN_WORLD.call_once(begin_world);
     let code = call(|layer| layer.session_init, [info, error_handler, session, 0]);
     if code == 0 {
-        sessions().open += 1;
+        SESSIONS.lock().open += 1;
     }
     code
 }
@@ -192,7 +189,7 @@ extern "C" fn session_init(info: usize, error_handler: usize, session: usize) ->
 extern "C" fn session_finalize(session: usize) -> c_int {
     let code = call(|layer| layer.session_finalize, [session, 0, 0, 0]);
     if code == 0 {
-        let mut sessions = sessions();
+        let mut sessions = SESSIONS.lock();
         sessions.open = sessions.open.saturating_sub(1);
         let is_exiting = sessions.is_exiting;
         drop(sessions);
@@ -216,7 +213,7 @@ extern "C" fn init_thread(argc: usize, argv: usize, required: usize, provided: u
 
 extern "C" fn initialized(flag: *mut c_int) -> c_int {
     let code = call(|layer| layer.initialized, [flag.expose_provenance(), 0, 0, 0]);
-    if code == 0 && sessions().world == WorldModel::Session {
+    if code == 0 && SESSIONS.lock().world == WorldModel::Session {
         // SAFETY: MPI has just stored the answer there.
         unsafe { flag.write(0) };
     }
@@ -225,7 +222,7 @@ extern "C" fn initialized(flag: *mut c_int) -> c_int {
 
 /// The program initializes MPI. Is that to come to the layer?
 fn program_begins_world() -> bool {
-    match std::mem::replace(&mut sessions().world, WorldModel::Program) {
+    match std::mem::replace(&mut SESSIONS.lock().world, WorldModel::Program) {
         WorldModel::Session => {
             // Another thread may be about to do it.
             BEGIN_WORLD.call_once(|| {});
@@ -237,7 +234,7 @@ fn program_begins_world() -> bool {
 
 /// Calls the layer's MPI_Init, unless the program has.
 fn begin_world() {
-    let mut sessions = sessions();
+    let mut sessions = SESSIONS.lock();
     if sessions.world == WorldModel::Program {
         return;
     }
@@ -265,21 +262,17 @@ fn begin_world() {
     // Tools and MPI have registered their handlers: what is registered last is called first, but behind destructors of thread-local objects.
     thread_local::before_destructors(process_exits);
     // SAFETY: the function is in this library, which is never unloaded.
-    unsafe { libc::atexit(at_exit) };
+    unsafe { libc::atexit(process_exits) };
 }
 
-extern "C" fn at_exit() {
-    process_exits();
-}
-
-fn process_exits() {
-    sessions().is_exiting = true;
+extern "C" fn process_exits() {
+    SESSIONS.lock().is_exiting = true;
     end_world();
 }
 
 /// Calls the layer's MPI_Finalize, if its MPI_Init was called for a session and the last one has ended.
 fn end_world() {
-    let mut sessions = sessions();
+    let mut sessions = SESSIONS.lock();
     let is_of_process = PROCESS.load(Ordering::Relaxed) == std::process::id();
     if sessions.world == WorldModel::Session && sessions.open == 0 && is_of_process && !finalize::has_arrived() {
         sessions.world = WorldModel::Program;
@@ -300,8 +293,8 @@ pub(crate) fn say_what_was_missed() {
         );
         log::once(log::LogLevel::Warn, "hint: sessions = \"world\" in the tool's section of the configuration file");
     }
-    let open = sessions().open;
-    if let Some(layer) = LAYER.get().filter(|_| sessions().world == WorldModel::Session && open > 0) {
+    let sessions = SESSIONS.lock();
+    if let Some(layer) = LAYER.get().filter(|_| sessions.world == WorldModel::Session && sessions.open > 0) {
         let label = &layer.label;
         log::once(
             log::LogLevel::Warn,

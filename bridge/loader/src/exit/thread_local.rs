@@ -21,10 +21,10 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-static BEFORE_DESTRUCTORS: OnceLock<fn()> = OnceLock::new();
+static BEFORE_DESTRUCTORS: OnceLock<extern "C" fn()> = OnceLock::new();
 
 /// Lets the function be called before each destructor of an object of the first thread: `exit` runs these before exit handlers.
-pub fn before_destructors(function: fn()) {
+pub fn before_destructors(function: extern "C" fn()) {
     BEFORE_DESTRUCTORS.get_or_init(|| function);
 }
 

@@ -32,13 +32,14 @@ impl Process {
         Some(plain(first, second))
     }
 
-    /// The number that a constant of this name is in the MPI library's `mpi.h`.
-    pub fn constant(&self, name: &str) -> Option<i32> {
-        let family = match self.family()? {
-            MpiFamily::Mpich => 0,
-            MpiFamily::OpenMpi => 1,
-            MpiFamily::StandardAbi => 2,
+    /// The numbers that constants of these names are in the MPI library's `mpi.h`.
+    pub fn constants<const N: usize>(&self, names: [&str; N]) -> [Option<i32>; N] {
+        let family = match self.family() {
+            Some(MpiFamily::Mpich) => 0,
+            Some(MpiFamily::OpenMpi) => 1,
+            Some(MpiFamily::StandardAbi) => 2,
+            None => return [None; N],
         };
-        Constant::number(name, family)
+        Constant::numbers(names, family)
     }
 }
