@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         outer_recv(rank), outer_send(rank);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        puts("callback_inside: done");
+        fputs("callback_inside: done\n", stdout);
     MPI_Comm_free_keyval(&keyval); /* the attribute goes with MPI_Finalize */
     MPI_Finalize();
     return 0;

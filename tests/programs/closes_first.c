@@ -20,6 +20,6 @@ int main(int argc, char **argv)
     begin();
     dlclose(first);
     end();
-    puts("closes_first: done");
+    fputs("closes_first: done\n", stdout);
     return 0;
 }

@@ -37,7 +37,7 @@ pid_t getppid(void)
 
 static void at_exit(void)
 {
-    printf("constructed_tool: at exit\n");
+    fputs("constructed_tool: at exit\n", stdout);
 }
 
 AT_BEGIN void begin(int argc, char **argv, char **environment)

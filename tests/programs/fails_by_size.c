@@ -22,6 +22,6 @@ int main(int argc, char **argv)
         for (;;)
             pause();
     }
-    puts("fails_by_size: done");
+    fputs("fails_by_size: done\n", stdout);
     return MPI_Finalize();
 }

@@ -35,6 +35,6 @@ int main(int argc, char **argv)
     calls(MPI_COMM_SELF, 7);
     MPI_Comm_free(&rows);
     MPI_Comm_free(&unnamed);
-    puts("filtered: done");
+    fputs("filtered: done\n", stdout);
     return MPI_Finalize();
 }

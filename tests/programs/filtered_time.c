@@ -48,6 +48,6 @@ int main(int argc, char **argv)
         usleep(1000);
     }
     fprintf(stderr, "window: all=%d surely=%d perhaps=%d\n", all, surely, perhaps);
-    puts("filtered_time: done");
+    fputs("filtered_time: done\n", stdout);
     return MPI_Finalize();
 }

@@ -15,6 +15,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++)
         MPI_Barrier(0);
     MPI_Finalize();
-    puts("front_mpi_program: done");
+    fputs("front_mpi_program: done\n", stdout);
     return 0;
 }

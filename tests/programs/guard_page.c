@@ -204,7 +204,7 @@ int main(int argc, char **argv)
     CALL_FORTRAN("fortran_allreduce", mpi_allreduce_, (word)in, (word)out, (word)&n, (word)&f_number, (word)&f_sum, (word)&comm)
     CALL_FORTRAN("fortran_sendrecv", mpi_sendrecv_, (word)in, (word)&n, (word)&f_number, (word)&rank, (word)&tag, (word)out,
                  (word)&n, (word)&f_number, (word)&rank, (word)&tag, (word)&comm, (word)status)
-    printf("guard_page: done\n");
+    fputs("guard_page: done\n", stdout);
     fflush(stdout);
     MPI_Finalize();
     return 0;

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
         interrupt();
     }
     dlerror();
-    puts("interrupted_in_malloc: done");
+    fputs("interrupted_in_malloc: done\n", stdout);
     MPI_Finalize();
     return 0;
 }

@@ -38,6 +38,6 @@ int MPI_Finalize(void)
     printf("old:");
     for (int i = 0; i < 12; i++)
         printf(" %d", calls[i]);
-    printf("\n");
+    fputs("\n", stdout);
     return PMPI_Finalize();
 }

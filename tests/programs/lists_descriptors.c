@@ -14,7 +14,7 @@ static void list(const char *when)
     for (int descriptor = 0; descriptor < 4096; descriptor++)
         if (fcntl(descriptor, F_GETFD) != -1)
             printf(" %d", descriptor);
-    puts("");
+    fputs("\n", stdout);
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,6 @@
 
 int main(void)
 {
-    puts("no_mpi: here");
+    fputs("no_mpi: here\n", stdout);
     return 0;
 }

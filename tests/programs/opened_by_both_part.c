@@ -14,7 +14,7 @@ __attribute__((constructor)) static void begin(void)
 
 __attribute__((destructor)) static void end(void)
 {
-    puts("opened_by_both_part: ends");
+    fputs("opened_by_both_part: ends\n", stdout);
     fflush(stdout);
 }
 

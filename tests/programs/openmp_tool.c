@@ -41,7 +41,7 @@ static int initialize(LookUp look_up, int device, Data *data)
 static void finalize(Data *data)
 {
     (void) data;
-    printf("openmp_tool: finalized\n");
+    fputs("openmp_tool: finalized\n", stdout);
 }
 
 Start *ompt_start_tool(unsigned version, const char *library)

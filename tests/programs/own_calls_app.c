@@ -65,7 +65,7 @@ int main(int argc, char **argv)
         printf("data %d, neighbour %d\n", data, neighbour);
     if (rank == 0) {
         printf("sum %d, least %d\n", sum, least);
-        puts("done");
+        fputs("done\n", stdout);
     }
     MPI_Finalize();
     return 0;

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        printf("phases: done\n");
+        fputs("phases: done\n", stdout);
     fflush(stdout);
     MPI_Finalize();
     return 0;

@@ -17,6 +17,6 @@ int main(int argc, char **argv)
     PMPI_Send(&word, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
     by_pointer(&word, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
     MPI_Finalize();
-    puts("done");
+    fputs("done\n", stdout);
     return 0;
 }

@@ -62,7 +62,7 @@ static int asks_Finalize(QMPI_Context context, int tool)
     if (QMPI_Get_function(tool, 1 << 20, &next, &next_tool) == MPI_SUCCESS
         || QMPI_Get_function(1 << 20, MPI_BARRIER_T, &next, &next_tool) == MPI_SUCCESS
         || QMPI_Get_function(tool, MPI_BARRIER_T, NULL, &next_tool) == MPI_SUCCESS)
-        printf("asks: an answer to a wrong question\n");
+        fputs("asks: an answer to a wrong question\n", stdout);
     if (calls > 0)
         printf("asks: %s\n", path((const unsigned char *)(uintptr_t)asks_Barrier));
     if (QMPI_Get_function(tool, MPI_FINALIZE_T, &next, &next_tool) != MPI_SUCCESS)

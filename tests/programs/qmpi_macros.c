@@ -120,6 +120,6 @@ int main(int argc, char **argv)
     right = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
-    puts("done");
+    fputs("done\n", stdout);
     return 0;
 }

@@ -59,7 +59,7 @@ static int where_Finalize(QMPI_Context c, int id)
         printf("where %s %s%s%s\n", names[f], slash ? slash + 1 : file, *function ? " " : "", function);
     }
     if (rank == 0 && sites[SEND] == sites[RECV])
-        puts("where: repeated");
+        fputs("where: repeated\n", stdout);
     fflush(stdout);
     return next(c, next_id);
 }

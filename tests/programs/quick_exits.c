@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void last(void) { puts("quick: last"); }
+static void last(void) { fputs("quick: last\n", stdout); }
 
 static void first(void)
 {
-    puts("quick: first");
+    fputs("quick: first\n", stdout);
     at_quick_exit(last);
 }
 
-static void second(void) { puts("quick: second"); }
+static void second(void) { fputs("quick: second\n", stdout); }
 
 int MPI_Init(int *argc, char ***argv)
 {

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
         MPI_Get_version(&version, &subversion);
         MPI_Get_library_version(text, &length);
         if (is_initialized || version != MPI_VERSION || !length)
-            puts("wrong answers before MPI_Init");
+            fputs("wrong answers before MPI_Init\n", stdout);
     }
     first = QMPI_Register_tool_name("late", init_late);
     again = MPI_Register_tool_name("late", init_late);

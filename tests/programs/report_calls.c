@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 20; i++)
         MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        puts("done");
+        fputs("done\n", stdout);
     fflush(stdout);
     MPI_Finalize();
     if (argc > 1 && atoi(argv[1]) == rank)

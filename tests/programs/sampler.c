@@ -131,7 +131,7 @@ int MPI_Finalize(void)
     if (rank == 0) {
         /* Samples of other threads do not lead to main. */
         if (samples >= 20 && frames > 2 * samples && (!main_start || whole * 20 > samples))
-            puts("sampler: ok");
+            fputs("sampler: ok\n", stdout);
         else
             printf("sampler: FAILED samples=%d frames=%d to main=%d\n", samples, frames, whole);
     }

@@ -37,7 +37,7 @@ int MPI_Finalize(void)
         printf("start_race_slow: calls=%d", calls);
         if (forked)
             printf(" child=%d", status);
-        puts("");
+        fputs("\n", stdout);
     }
     return PMPI_Finalize();
 }

@@ -149,7 +149,7 @@ int main(int argc, char **argv)
         printf("expected: starts=%d waits=%d waitalls=%d tests=%d plain=%d objects=%d persistent=%d startalls=%d frees=%d "
                "statuses=%d\n",
                starts, waits, waitalls, tests, plain, objects, persistent, startalls, frees, statuses);
-    printf("switched_requests: done\n");
+    fputs("switched_requests: done\n", stdout);
     fflush(stdout);
     MPI_Finalize();
     return 0;

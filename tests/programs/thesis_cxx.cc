@@ -17,6 +17,6 @@ extern "C" int X_Barrier(MPI_Comm comm, int i, vector *v)
 {
     void *f = NULL;
     QMPI_TABLE_QUERY(16, &f, (*VECTOR_GET(v, i)).table);
-    std::printf("X_Barrier\n");
+    std::fputs("X_Barrier\n", stdout);
     return EXEC_FUNC(f, i, 16, v, comm);
 }

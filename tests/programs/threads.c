@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "neighbour";
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     if (provided < MPI_THREAD_MULTIPLE) {
-        puts("threads: this MPI has no MPI_THREAD_MULTIPLE");
+        fputs("threads: this MPI has no MPI_THREAD_MULTIPLE\n", stdout);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

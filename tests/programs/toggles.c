@@ -85,7 +85,7 @@ int main(int argc, char **argv)
                "MPI_Waitall=%lld\n",
                (long long)ranks, (long long)dups, (long long)dups, (long long)sends, (long long)receives, (long long)waits,
                (long long)waitalls);
-    printf("toggles: done\n");
+    fputs("toggles: done\n", stdout);
     fflush(stdout);
     MPI_Finalize();
     return 0;

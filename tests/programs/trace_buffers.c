@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     MPI_Type_free(&wide);
     MPI_Type_free(&here);
     if (rank == 0)
-        puts("done");
+        fputs("done\n", stdout);
     MPI_Finalize();
     return 0;
 }

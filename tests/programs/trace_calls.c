@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     MPI_Comm_free(&first);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        puts("done");
+        fputs("done\n", stdout);
     fflush(stdout);
     MPI_Finalize();
     if (argc > 1 && strcmp(argv[1], "exit") == 0 && rank == 1)

@@ -16,7 +16,7 @@ int main(int argc, char **argv)
         fputs("part 42", file);
         rewind(file);
         if (fscanf(file, "part %d", &number) != 1)
-            puts("nothing read");
+            fputs("nothing read\n", stdout);
         fclose(file);
     }
     printf("part %d, number %d\n", wrapped_part(1), number);
