@@ -1,10 +1,12 @@
 //# role: companion
 /* A program that uses sessions: SESSIONS_WAY says how many, one after the other or overlapping, and where the program calls MPI_Init
- * itself, if at all. */
+ * itself, if at all; or a child ends while a session is open. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int wrong;
 
@@ -65,6 +67,13 @@ int main(int argc, char **argv) {
     MPI_Session first = begin();
     is_initialized(has_init);
     work(first, "first");
+    if (!strcmp(way, "fork")) {
+        int status = -1;
+        pid_t child = fork();
+        if (child == 0)
+            exit(0);
+        expect(waitpid(child, &status, 0) == child && status == 0, "the child");
+    }
     if (!strcmp(way, "init_between")) {
         init(&argc, &argv);
         has_init = 1;

@@ -15,13 +15,22 @@ use qmpi_system::{Locked, log};
 static LAYERS: Locked<Vec<String>> = Locked::new(Vec::new());
 /// The innermost edge that the call has arrived at, and one more; 0 before the application calls it.
 static ARRIVED: AtomicUsize = AtomicUsize::new(0);
-/// The process that called it: a child that it forks afterwards has nothing to report.
+/// The process that begins and ends MPI: a child that it forks has nothing to report.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static HAS_SPOKEN: AtomicBool = AtomicBool::new(false);
 
 /// Sets the labels of the layers, outermost first.
 pub(crate) fn name_layers(labels: Vec<String>) {
     *LAYERS.lock() = labels;
+}
+
+/// MPI begins or ends in this process.
+pub(crate) fn mpi_is_of_this_process() {
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+}
+
+pub(crate) fn is_mpi_of_this_process() -> bool {
+    PROCESS.load(Ordering::Relaxed) == std::process::id()
 }
 
 /// A link that records that the call arrived at `edge` and jumps to `target`.
@@ -31,7 +40,7 @@ pub(crate) fn observe(target: usize, edge: usize) -> usize {
 
 extern "C" fn notify(edge: usize) {
     let before = ARRIVED.fetch_max(edge + 1, Ordering::Relaxed);
-    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    mpi_is_of_this_process();
     exit::finalize_arrived(edge);
     // The layer that kept the call is the last one that it had arrived at.
     if before > 0 && edge >= before && exit::has_ended(edge) {
@@ -56,7 +65,7 @@ pub(crate) fn has_arrived() -> bool {
 pub(crate) fn say_who_kept_it() {
     let arrived = ARRIVED.load(Ordering::Relaxed);
     // Below the innermost layer there is none that could miss the call.
-    if (1..LAYERS.lock().len()).contains(&arrived) && PROCESS.load(Ordering::Relaxed) == std::process::id() {
+    if (1..LAYERS.lock().len()).contains(&arrived) {
         say(arrived - 1, "did not pass MPI_Finalize on: what layers below it report there is lost");
     }
 }

@@ -11,6 +11,9 @@ static AT_END: extern "C" fn() = at_end;
 
 extern "C" fn at_end() {
     exit::namespaces_have_ended();
+    if !finalize::is_mpi_of_this_process() {
+        return;
+    }
     large_counts::say_what_went_past();
     sessions::say_what_was_missed();
     finalize::say_who_kept_it();

@@ -19,7 +19,7 @@
 
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
 use qmpi_abi::{FnId, INITIALIZATION};
@@ -80,8 +80,6 @@ static SESSIONS: Locked<Sessions> = Locked::new(Sessions { world: WorldModel::No
 static BEGIN_WORLD: Once = Once::new();
 /// That call is under way.
 static BEGINS_WORLD: AtomicBool = AtomicBool::new(false);
-/// The process in which that was: a child that it forks has not to end it.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// Labels of layers that have a wrapper of MPI_Init and none of MPI_Session_init, the innermost first.
 static WAITING_FOR_INIT: Locked<Vec<String>> = Locked::new(Vec::new());
 /// MPI_Session_init arrived at the MPI library, and MPI_Init.
@@ -95,6 +93,7 @@ const SESSION_INIT: FnId = INITIALIZATION[2];
 pub(crate) fn observe(chain: &mut Chain) {
     extern "C" fn notify(way: usize) {
         ARRIVED[way].store(true, Ordering::Relaxed);
+        finalize::mpi_is_of_this_process();
     }
     for (id, way) in [(SESSION_INIT, 0), (INIT, 1), (INIT_THREAD, 1)] {
         chain.observe(id, |target| observer::observe(target, notify, way));
@@ -258,7 +257,6 @@ fn begin_world() {
     if code != 0 {
         log::warn(&format!("MPI_Init, called for a session, returned {code}"), None);
     }
-    PROCESS.store(std::process::id(), Ordering::Relaxed);
     // Tools and MPI have registered their handlers: what is registered last is called first, but behind destructors of thread-local objects.
     thread_local::before_destructors(process_exits);
     // SAFETY: the function is in this library, which is never unloaded.
@@ -273,8 +271,8 @@ extern "C" fn process_exits() {
 /// Calls the layer's MPI_Finalize, if its MPI_Init was called for a session and the last one has ended.
 fn end_world() {
     let mut sessions = SESSIONS.lock();
-    let is_of_process = PROCESS.load(Ordering::Relaxed) == std::process::id();
-    if sessions.world == WorldModel::Session && sessions.open == 0 && is_of_process && !finalize::has_arrived() {
+    let is_to_end = sessions.world == WorldModel::Session && sessions.open == 0;
+    if is_to_end && finalize::is_mpi_of_this_process() && !finalize::has_arrived() {
         sessions.world = WorldModel::Program;
         drop(sessions);
         call(|layer| layer.finalize, [0; 4]);

@@ -15,8 +15,15 @@ fn trials() -> Vec<Trial> {
 }
 
 /// How `tests/programs/sessions_ways.c` goes about it, and how often its tool sees MPI_Barrier of two ranks then.
-const WAYS: [(&str, usize); 6] =
-    [("one", 2), ("sequential", 4), ("overlapping", 6), ("init_before", 4), ("init_between", 4), ("init_after", 4)];
+const WAYS: [(&str, usize); 7] = [
+    ("one", 2),
+    ("sequential", 4),
+    ("overlapping", 6),
+    ("fork", 2),
+    ("init_before", 4),
+    ("init_between", 4),
+    ("init_after", 4),
+];
 
 fn source(name: &str) -> PathBuf {
     product::root().join("tests/programs").join(name)
