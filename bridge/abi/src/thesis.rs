@@ -2,8 +2,7 @@
 //!
 //! `numbering/thesis.txt` is the table, with the rule behind it; it is read while this crate compiles.
 
-use crate::id::FnId;
-use crate::table::{BY_NAME, FUNCTIONS};
+use crate::id::{FnId, named};
 
 /// `number<TAB>name` per line, in the order of the numbers from 0 on; lines that begin with `#` are comments.
 const TEXT: &str = include_str!("../numbering/thesis.txt");
@@ -48,7 +47,7 @@ const fn read(text: &[u8]) -> [u16; COUNT] {
         if text[at] != b'#' {
             let tab = find(text, at, b'\t');
             assert!(count < COUNT && tab < end && number(text, at, tab) == count, "lines are not numbered one by one");
-            rows[count] = row(text, tab + 1, end);
+            rows[count] = named(text.split_at(end).0.split_at(tab + 1).1).index() as u16;
             count += 1;
         }
         at = end + 1;
@@ -73,28 +72,6 @@ const fn number(text: &[u8], mut at: usize, end: usize) -> usize {
         at += 1;
     }
     number
-}
-
-/// The row of the function whose name is `text[at..end]`: a search by halves, as rows by name are sorted.
-const fn row(text: &[u8], at: usize, end: usize) -> u16 {
-    let (mut low, mut high) = (0, BY_NAME.len());
-    while low < high {
-        let middle = low.midpoint(high);
-        let name = FUNCTIONS[BY_NAME[middle] as usize].name.as_bytes();
-        let mut same = 0;
-        while same < name.len() && at + same < end && name[same] == text[at + same] {
-            same += 1;
-        }
-        if same == name.len() && at + same == end {
-            return BY_NAME[middle];
-        }
-        if same == name.len() || (at + same < end && name[same] < text[at + same]) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    panic!("a line names no function of functions.tsv")
 }
 
 #[cfg(test)]
