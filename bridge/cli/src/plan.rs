@@ -43,13 +43,14 @@ pub(crate) struct CheckedStack {
     pub(crate) has_request: bool,
 }
 
-/// Resolves and inspects the stack that is asked for.
+/// Resolves and inspects the stack that is asked for, with COMMAND if there is one.
 pub(crate) fn check(
     stack: &StackArgs,
+    command: &[OsString],
     verbosity: VerbosityArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<CheckedStack, Error> {
-    let mut resolved = request::resolve(stack, verbosity, get)?;
+    let mut resolved = request::resolve(stack, command, verbosity, get)?;
     let has_request = !resolved.stack.layers.is_empty() || !resolved.stack.skipped.is_empty();
     let search = SearchPath::from_process();
     let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
@@ -87,32 +88,29 @@ pub(crate) fn check(
     Ok(CheckedStack { layers, resolved, warnings, missing, search, has_request })
 }
 
-/// [`check`], and then the variables, in a fixed order.
-pub(crate) fn make(
-    stack: &StackArgs,
-    verbosity: VerbosityArgs,
-    asked: &RuntimeArgs,
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<(CheckedStack, Vec<EnvironmentVariable>), Error> {
-    let checked = check(stack, verbosity, get)?;
-    let resolved = &checked.resolved;
-    let variables = environment::variables(&Ingredients {
-        stack: &resolved.stack,
-        settings: &resolved.settings,
-        config: resolved.config.as_ref().map(|(path, _)| path.as_path()),
-        site: if resolved.needs_site() { &resolved.site } else { &[] },
-        runtime: &runtime::find(get)?,
-        ctl: asked.ctl,
-        all_processes: asked.all_processes,
-        report: asked.directory().as_deref(),
-        trace: asked.trace.as_deref(),
-        static_tls: layer::static_tls(&checked.layers),
-        get,
-    })?;
-    Ok((checked, variables))
-}
-
 impl CheckedStack {
+    /// The variables that set it up, in a fixed order.
+    pub(crate) fn variables(
+        &self,
+        asked: &RuntimeArgs,
+        get: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<Vec<EnvironmentVariable>, Error> {
+        let resolved = &self.resolved;
+        Ok(environment::variables(&Ingredients {
+            stack: &resolved.stack,
+            settings: &resolved.settings,
+            config: resolved.config.as_ref().map(|(path, _)| path.as_path()),
+            site: if resolved.needs_site() { &resolved.site } else { &[] },
+            runtime: &runtime::find(get)?,
+            ctl: asked.ctl,
+            all_processes: asked.all_processes,
+            report: asked.directory().as_deref(),
+            trace: asked.trace.as_deref(),
+            static_tls: layer::static_tls(&self.layers),
+            get,
+        })?)
+    }
+
     /// What to tell the user where no program is looked at: libraries that only the program can bring are among it.
     pub(crate) fn all_warnings(&self) -> Vec<Warning> {
         self.warnings.iter().cloned().chain(self.missing.iter().map(MissingShare::warning)).collect()

@@ -57,7 +57,6 @@ pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
         tools: tools.to_vec(),
         config: config.clone(),
         exact: true,
-        command: args.command.clone(),
     };
     let (tools, config) = (&args.tools, &args.config);
     let (old, new) = match (&args.old, &args.new, &args.with, args.native) {
@@ -74,20 +73,20 @@ pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
         _ => ["old", "new"],
     };
     if !args.native {
-        return Ok([stack(names[0], old)?, stack(names[1], new)?]);
+        return Ok([stack(names[0], old, &args.command)?, stack(names[1], new, &args.command)?]);
     }
     // Under LD_PRELOAD it sees no such calls.
-    let (native, mut bridge) = (native(names[0], old)?, stack(names[1], new)?);
+    let (native, mut bridge) = (native(names[0], &old, &args.command)?, stack(names[1], new, &args.command)?);
     bridge.variables.push((variable::LARGE_COUNTS, LargeCountCalls::Past.word()));
     bridge.facts.what += ", with large_counts = \"past\"";
     Ok([native, bridge])
 }
 
-fn stack(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
+fn stack(name: &'static str, asked: StackArgs, command: &[OsString]) -> Result<Side, Error> {
     let tools = asked.tools.iter().map(|tool| absolute(tool)).collect::<Result<_, _>>()?;
     let config = asked.config.as_deref().map(qmpi_plan::lookup::absolute).transpose()?;
     let asked = StackArgs { tools, config, ..asked };
-    let checked = checked(&asked)?;
+    let checked = checked(&asked, command)?;
     let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
     let what =
         if labels.is_empty() { "an empty stack".to_owned() } else { format!("{} in a stack", labels.join(", ")) };
@@ -95,17 +94,18 @@ fn stack(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
 }
 
 /// What `qmpi run` would refuse is refused before anything is run; what it warns of is said once.
-fn checked(asked: &StackArgs) -> Result<CheckedStack, Error> {
-    let (mut checked, _) = plan::make(asked, VerbosityArgs::default(), &RuntimeArgs::default(), &of_process)?;
-    let survey = program::find(&asked.command, of_process("PATH").as_deref(), &checked.search)?;
-    checked.check_command(survey.program.as_ref(), &asked.command)?;
+fn checked(asked: &StackArgs, command: &[OsString]) -> Result<CheckedStack, Error> {
+    let mut checked = plan::check(asked, command, VerbosityArgs::default(), &of_process)?;
+    checked.variables(&RuntimeArgs::default(), &of_process)?;
+    let survey = program::find(command, of_process("PATH").as_deref(), &checked.search)?;
+    checked.check_command(survey.program.as_ref(), command)?;
     checked.check_mpis()?;
     terminal::warn_once(checked.warnings.iter().chain(&survey.warnings));
     Ok(checked)
 }
 
-fn native(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
-    let checked = checked(&asked)?;
+fn native(name: &'static str, asked: &StackArgs, command: &[OsString]) -> Result<Side, Error> {
+    let checked = checked(asked, command)?;
     let [layer] = &checked.layers[..] else {
         return Err(Error::usage(
             format!("--native has one tool, and there are {}", checked.layers.len()),

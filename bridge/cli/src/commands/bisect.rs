@@ -24,7 +24,8 @@ struct BisectRun {
 
 /// Runs COMMAND with ever fewer layers. `false`: the layers make no difference.
 pub(crate) fn bisect(args: &BisectArgs) -> Result<bool, Error> {
-    let (checked, variables) = plan::make(&args.stack, args.verbosity, &RuntimeArgs::default(), &of_process)?;
+    let checked = plan::check(&args.stack, &args.command, args.verbosity, &of_process)?;
+    let variables = checked.variables(&RuntimeArgs::default(), &of_process)?;
     let list = variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
     let elements: Vec<&str> =
         list.iter().flat_map(|list| list.value.split(',')).filter(|name| !name.is_empty()).collect();

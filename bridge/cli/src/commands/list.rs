@@ -93,7 +93,7 @@ struct ListedLayer {
 }
 
 pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
-    let checked = plan::check(&args.stack, VerbosityArgs::default(), &of_process)
+    let checked = plan::check(&args.stack, &args.command, VerbosityArgs::default(), &of_process)
         .and_then(|checked| checked.check_mpis().map(|()| checked));
     let mut checked = match checked {
         Err(error) if args.json => {

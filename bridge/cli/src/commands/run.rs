@@ -28,7 +28,8 @@ use crate::{Error, LaunchError};
 
 /// Runs COMMAND in place of this process; returns only for `--dry-run` and errors.
 pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> Result<(), Error> {
-    let (mut checked, mut variables) = plan::make(&args.stack, args.verbosity, &args.runtime, &of_process)?;
+    let mut checked = plan::check(&args.stack, &args.command, args.verbosity, &of_process)?;
+    let mut variables = checked.variables(&args.runtime, &of_process)?;
     let first = args.command.first().cloned().unwrap_or_default();
     let path = std::env::var_os("PATH");
     if !executable::exists(&first, path.as_deref()) {

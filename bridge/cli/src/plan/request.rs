@@ -73,9 +73,10 @@ fn request(
     Ok(request)
 }
 
-/// The stack that options and environment ask for.
+/// The stack that options and environment ask for; COMMAND, where there is one, may register tools itself.
 pub(crate) fn resolve(
     asked: &StackArgs,
+    command: &[OsString],
     verbosity: VerbosityArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<ResolvedStack, Error> {
@@ -95,7 +96,7 @@ pub(crate) fn resolve(
     };
     let search = SearchPath::from_process();
     let by_name = |name: &str| search.find_by_name(name);
-    let settled = |stack| settle_names(stack, &settings, &asked.command, &search, get);
+    let settled = |stack| settle_names(stack, &settings, command, &search, get);
     let stack = settled(request.resolve_with(&settings, &by_name)?)?;
     let mut named = BTreeMap::new();
     for (name, names) in &settings.stacks {
