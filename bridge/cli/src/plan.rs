@@ -222,8 +222,7 @@ const fn starts(launcher: Launcher, family: MpiFamily) -> bool {
 
 /// The namespaces of a process before anything is loaded.
 fn namespaces() -> Namespaces {
-    let audit = of_process("LD_AUDIT").map(|value| value.to_string_lossy().into_owned());
-    Namespaces::at_start(audit.as_deref())
+    Namespaces::left(0, false, false)
 }
 
 /// Refuses a tool that is not below one of the allowed directories, by the files that links lead to.
