@@ -4,7 +4,7 @@
 
 use crate::id::{FnId, named};
 
-/// `number<TAB>name` per line, in the order of the numbers from 0 on; lines that begin with `#` are comments.
+/// A name per line, in the order of the numbers from 0 on; lines that begin with `#` are comments.
 const TEXT: &str = include_str!("../numbering/thesis.txt");
 
 /// How many functions it has: `NUM_MPI_FUNCS`.
@@ -43,35 +43,18 @@ const fn read(text: &[u8]) -> [u16; COUNT] {
     let mut rows = [NONE; COUNT];
     let (mut at, mut count) = (0, 0);
     while at < text.len() {
-        let end = find(text, at, b'\n');
+        let mut end = at;
+        while text[end] != b'\n' {
+            end += 1;
+        }
         if text[at] != b'#' {
-            let tab = find(text, at, b'\t');
-            assert!(count < COUNT && tab < end && number(text, at, tab) == count, "lines are not numbered one by one");
-            rows[count] = named(text.split_at(end).0.split_at(tab + 1).1).index() as u16;
+            rows[count] = named(text.split_at(end).0.split_at(at).1).index() as u16;
             count += 1;
         }
         at = end + 1;
     }
-    assert!(count == COUNT, "there are not COUNT lines");
+    assert!(count == COUNT, "there are not COUNT names");
     rows
-}
-
-/// Where `byte` is next, or the end.
-const fn find(text: &[u8], mut at: usize, byte: u8) -> usize {
-    while at < text.len() && text[at] != byte {
-        at += 1;
-    }
-    at
-}
-
-const fn number(text: &[u8], mut at: usize, end: usize) -> usize {
-    let mut number = 0;
-    while at < end {
-        assert!(text[at].is_ascii_digit(), "a line begins with no number");
-        number = 10 * number + (text[at] - b'0') as usize;
-        at += 1;
-    }
-    number
 }
 
 #[cfg(test)]
