@@ -21,7 +21,7 @@ use qmpi_launch::launcher::{self, LauncherInCommand};
 use qmpi_launch::program::Program;
 use qmpi_launch::{Warning, container};
 use qmpi_plan::launcher::Line;
-use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, PassedOver, Place, StackOrigin};
+use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, PassedOver, Place, StackOrigin, variable};
 
 use crate::args::{RuntimeArgs, StackArgs, VerbosityArgs};
 use crate::{Error, terminal};
@@ -86,6 +86,13 @@ pub(crate) fn check(
     warnings.extend(outputs::shared(&layers));
     let missing = share::missing(&layers, &search);
     Ok(CheckedStack { layers, resolved, warnings, missing, search, has_request })
+}
+
+/// The elements of the tool list that these variables set.
+pub(crate) fn elements(variables: &[EnvironmentVariable]) -> Vec<String> {
+    let list = variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
+    let elements = list.iter().flat_map(|list| list.value.split(','));
+    elements.filter(|element| !element.is_empty()).map(str::to_owned).collect()
 }
 
 impl CheckedStack {
