@@ -13,7 +13,7 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// The same as a hint.
+/// The nearest candidate as a hint for the user.
 pub(crate) fn did_you_mean<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(wanted, candidates).map(|nearest| format!("did you mean `{nearest}`?"))
 }

@@ -116,7 +116,7 @@ impl Request {
         self.named_with(&config, config.stacks.get(name).ok_or_else(no_stack)?, linker)
     }
 
-    /// The same for its names, with a configuration that is read already.
+    /// [`Request::resolve_named`] for the names of a stack, with a configuration that is read already.
     ///
     /// # Errors
     /// As for [`Request::resolve`].
