@@ -55,8 +55,12 @@ pub(crate) fn check(
     let search = SearchPath::from_process();
     let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
     let is_shared = |soname: &str| preloaded.iter().any(|shared| shared == soname);
-    let mut warnings: Vec<Warning> =
-        resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, skipped.error.into())).collect();
+    let mut warnings: Vec<Warning> = resolved
+        .stack
+        .skipped
+        .drain(..)
+        .map(|skipped| skip(&skipped.label, Error::from(skipped.error).into()))
+        .collect();
     warnings.extend(ignored_order(stack, &resolved));
     warnings.extend(unused_sections(&resolved));
     let passed_over = resolved.stack.passed_over.iter().filter(|passed_over| passed_over.is_meant);
@@ -67,7 +71,10 @@ pub(crate) fn check(
         let label = layer.label.clone();
         match inspector.plan(layer, &is_shared) {
             Ok(planned) => layers.push(InspectedLayer::new(planned)),
-            Err(refusal) => warnings.push(or_skip(resolved.stack.on_error, &label, Error::refused(&label, &refusal))?),
+            Err(refusal) => {
+                let warning = or_warning(resolved.stack.on_error, Error::refused(&label, &refusal))?;
+                warnings.push(skip(&label, warning));
+            }
         }
     }
     check_places(&layers, resolved.settings.allowed.as_deref())?;
@@ -187,7 +194,8 @@ impl CheckedStack {
         let message =
             format!("{path} uses {family}, and the launcher is {launcher}'s: each process would be a job of its own");
         let hint = format!("use the mpiexec of {family}, by its path where several are installed");
-        or_warn(self.on_error(), Error::failed(message, hint))
+        terminal::warn(&or_warning(self.on_error(), Error::failed(message, hint))?);
+        Ok(())
     }
 
     /// Compares the MPI of the tools with the program's.
@@ -198,7 +206,8 @@ impl CheckedStack {
         for layer in &self.layers {
             let user = program.path.display().to_string();
             let Err(refusal) = layer.planned.check_mpi(&user, family, family.name()) else { continue };
-            terminal::warn(&or_skip(self.on_error(), layer.label(), Error::refused(layer.label(), &refusal))?);
+            let warning = or_warning(self.on_error(), Error::refused(layer.label(), &refusal))?;
+            terminal::warn(&skip(layer.label(), warning));
         }
         Ok(())
     }
@@ -271,20 +280,8 @@ fn hazards(layers: &[InspectedLayer]) -> Vec<Warning> {
 }
 
 /// An error that stops the command, or with [`OnError::Skip`] a warning.
-fn or_warn(on_error: OnError, error: Error) -> Result<(), Error> {
-    match on_error {
-        OnError::Abort => return Err(error),
-        OnError::Skip => terminal::warn(&error.into()),
-    }
-    Ok(())
-}
-
-/// The same where what is wrong is a layer, which the warning says is skipped.
-fn or_skip(on_error: OnError, label: &str, error: Error) -> Result<Warning, Error> {
-    match on_error {
-        OnError::Abort => Err(error),
-        OnError::Skip => Ok(skip(label, error)),
-    }
+fn or_warning(on_error: OnError, error: Error) -> Result<Warning, Error> {
+    if on_error == OnError::Abort { Err(error) } else { Ok(error.into()) }
 }
 
 /// Refuses a stack in which a tool finds no namespace on some rank.
@@ -346,6 +343,6 @@ fn unused_sections(resolved: &ResolvedStack) -> Option<Warning> {
     })
 }
 
-fn skip(label: &str, error: Error) -> Warning {
-    Warning::new(format!("layer `{label}` is skipped: {}", error.message), error.hint)
+fn skip(label: &str, warning: Warning) -> Warning {
+    Warning { message: format!("layer `{label}` is skipped: {}", warning.message), ..warning }
 }

@@ -154,20 +154,18 @@ impl<'d> ConfigItem<'d> {
     }
 
     /// A string that has none of these characters.
-    pub(super) fn value(&self, forbidden: Forbidden) -> Result<String, PlanError> {
-        let text = self.string("a string")?;
+    pub(super) fn value(&self, expected: &str, forbidden: Forbidden) -> Result<&'d str, PlanError> {
+        let text = self.string(expected)?;
         self.has_none_of(forbidden, text, self.value.span())?;
-        Ok(text.to_owned())
+        Ok(text)
     }
 
     /// A string that is not empty, and has none of these characters.
     pub(super) fn text(&self, expected: &str, forbidden: Forbidden) -> Result<&'d str, PlanError> {
-        let text = self.string(expected)?;
-        if text.trim().is_empty() {
-            return Err(self.wrong("must not be empty", CORRECT));
+        match self.value(expected, forbidden)? {
+            text if text.trim().is_empty() => Err(self.wrong("must not be empty", CORRECT)),
+            text => Ok(text),
         }
-        self.has_none_of(forbidden, text, self.value.span())?;
-        Ok(text)
     }
 
     /// Refuses a text, its value or a key, that has one of these characters.
