@@ -151,7 +151,7 @@ fn tunables(value: Option<&str>) -> Check {
 
 fn preloaded(value: Option<&str>) -> Check {
     const NAME: &str = "preload";
-    let entries: Vec<&str> = value.unwrap_or_default().split([' ', ':']).filter(|entry| !entry.is_empty()).collect();
+    let entries: Vec<&str> = preload::entries(value.unwrap_or_default()).collect();
     let missing = entries.iter().find(|entry| entry.contains('/') && !Path::new(entry).is_file());
     if let Some(missing) = missing {
         return Check::warn(
