@@ -146,58 +146,36 @@ fn abbreviations() -> Vec<u8> {
     bytes
 }
 
-/// An attribute of an entry, in the order of its abbreviation.
-enum Attribute<'a> {
-    Text(&'a str),
-    Byte(u8),
-    /// The offset of another entry from the start of the unit.
-    Reference(u32),
+/// Adds an entry to a unit, with its attributes in the order of the abbreviation. Returns how others refer to it: by its offset in the unit.
+fn entry(unit: &mut Vec<u8>, abbreviation: u8, attributes: &[&[u8]]) -> [u8; 4] {
+    let offset = u32::try_from(unit.len()).expect("a small unit");
+    unit.push(abbreviation);
+    unit.extend(attributes.concat());
+    offset.to_le_bytes()
 }
 
-/// The unit.
-struct Unit(Vec<u8>);
-
-impl Unit {
-    /// Adds an entry, and returns its offset from the start of the unit.
-    fn entry(&mut self, abbreviation: u8, attributes: &[Attribute<'_>]) -> u32 {
-        let offset = u32::try_from(self.0.len()).expect("a small unit");
-        self.0.push(abbreviation);
-        for attribute in attributes {
-            match *attribute {
-                Attribute::Text(text) => self.0.extend(text.bytes().chain([0])),
-                Attribute::Byte(byte) => self.0.push(byte),
-                Attribute::Reference(offset) => self.0.extend(offset.to_le_bytes()),
-            }
-        }
-        offset
-    }
-
-    fn end_of_children(&mut self) {
-        self.0.push(0);
-    }
-}
+const END_OF_CHILDREN: u8 = 0;
 
 fn information() -> Vec<u8> {
-    use Attribute::{Byte, Reference, Text};
     // Length, which is filled in at the end; version; the only abbreviations; bytes of an address.
-    let mut unit = Unit(vec![0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8]);
-    unit.entry(COMPILE_UNIT, &[Text("qmpi"), Byte(0x0c), Text("mpir.h")]); // DW_LANG_C99
-    let int = unit.entry(BASE_TYPE, &[Byte(4), Byte(5), Text("int")]); // signed
-    let char = unit.entry(BASE_TYPE, &[Byte(1), Byte(6), Text("char")]); // signed char
-    let text = unit.entry(POINTER, &[Byte(8), Reference(char)]);
-    let structure = unit.entry(STRUCTURE, &[Text("MPIR_PROCDESC"), Byte(24)]);
-    for (name, kind, offset) in [("host_name", text, 0), ("executable_name", text, 8), ("pid", int, 16)] {
-        unit.entry(MEMBER, &[Text(name), Reference(kind), Byte(offset)]);
+    let mut unit = vec![0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8];
+    entry(&mut unit, COMPILE_UNIT, &[b"qmpi\0", &[0x0c], b"mpir.h\0"]); // DW_LANG_C99
+    let int = entry(&mut unit, BASE_TYPE, &[&[4, 5], b"int\0"]); // signed
+    let char = entry(&mut unit, BASE_TYPE, &[&[1, 6], b"char\0"]); // signed char
+    let text = entry(&mut unit, POINTER, &[&[8], &char]);
+    let structure = entry(&mut unit, STRUCTURE, &[b"MPIR_PROCDESC\0", &[24]]);
+    for (name, kind, offset) in [("host_name\0", text, 0), ("executable_name\0", text, 8), ("pid\0", int, 16)] {
+        entry(&mut unit, MEMBER, &[name.as_bytes(), &kind, &[offset]]);
     }
-    unit.end_of_children();
-    let descriptor = unit.entry(TYPEDEF, &[Text("MPIR_PROCDESC"), Reference(structure)]);
-    let table = unit.entry(POINTER, &[Byte(8), Reference(descriptor)]);
+    unit.push(END_OF_CHILDREN);
+    let descriptor = entry(&mut unit, TYPEDEF, &[b"MPIR_PROCDESC\0", &structure]);
+    let table = entry(&mut unit, POINTER, &[&[8], &descriptor]);
     let variables = [("MPIR_proctable", table), ("MPIR_debug_abort_string", text)];
     for (name, kind) in variables.into_iter().chain(NUMBERS.map(|name| (name, int))) {
-        unit.entry(VARIABLE, &[Text(name), Reference(kind)]);
+        entry(&mut unit, VARIABLE, &[name.as_bytes(), b"\0", &kind]);
     }
-    unit.end_of_children();
-    let length = u32::try_from(unit.0.len() - 4).expect("a small unit");
-    unit.0[..4].copy_from_slice(&length.to_le_bytes());
-    unit.0
+    unit.push(END_OF_CHILDREN);
+    let length = u32::try_from(unit.len() - 4).expect("a small unit");
+    unit[..4].copy_from_slice(&length.to_le_bytes());
+    unit
 }

@@ -1,4 +1,4 @@
-//! Which version of the standard introduced and removed a function.
+//! Which version of the standard introduced a function.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -63,35 +63,27 @@ impl fmt::Display for DefinedBy {
 pub struct Standard {
     /// The origin of each function that the list has.
     pub since: BTreeMap<String, DefinedBy>,
-    /// The version that removed a function.
-    pub removed: BTreeMap<String, StandardVersion>,
 }
 
 impl Standard {
-    /// Reads the list: `since V` and `removed V` open a section, then names separated by blanks; `#` starts a comment.
+    /// Reads the list: `since V` opens a section, then names separated by blanks; `#` starts a comment.
     /// `since openmpi` is for functions that have the name of a standard one but are an extension.
     ///
     /// # Errors
-    /// If a name comes before the first section, or twice in the same kind of section.
+    /// If a name comes before the first section, or twice.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
         let mut standard = Self::default();
-        let (mut since, mut removed) = (None, None);
+        let mut since = None;
         each_line(text, file, |line| {
             let words: Vec<_> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
-            match words[..] {
-                ["since", origin] => (since, removed) = (Some(DefinedBy::parse(origin)?), None),
-                ["removed", version] => (since, removed) = (None, Some(StandardVersion::parse(version)?)),
-                _ => {
-                    for name in words {
-                        let is_listed = match (since, removed) {
-                            (Some(origin), _) => standard.since.insert(name.to_owned(), origin).is_some(),
-                            (_, Some(version)) => standard.removed.insert(name.to_owned(), version).is_some(),
-                            _ => return Err(format!("`{name}` stands before the first `since VERSION`")),
-                        };
-                        if is_listed {
-                            return Err(format!("`{name}` is listed already"));
-                        }
-                    }
+            if let ["since", origin] = words[..] {
+                since = Some(DefinedBy::parse(origin)?);
+                return Ok(());
+            }
+            for name in words {
+                let origin = since.ok_or_else(|| format!("`{name}` stands before the first `since VERSION`"))?;
+                if standard.since.insert(name.to_owned(), origin).is_some() {
+                    return Err(format!("`{name}` is listed already"));
                 }
             }
             Ok(())
@@ -117,10 +109,6 @@ mod tests {
         let standard = Standard::built_in()?;
         assert_eq!(standard.since["MPI_Send"], DefinedBy::Standard(StandardVersion(1, 0)));
         assert_eq!(standard.since["MPI_Mprobe"], DefinedBy::Standard(StandardVersion(3, 0)));
-        assert_eq!(standard.removed["MPI_Address"], StandardVersion(3, 0));
-        for name in standard.removed.keys() {
-            assert!(standard.since.contains_key(name), "{name} was removed but never introduced");
-        }
         Ok(())
     }
 

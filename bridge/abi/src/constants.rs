@@ -1,5 +1,7 @@
 //! What constants are in each MPI: `constants.tsv`, generated from the headers of MPI libraries.
 
+use crate::mpi_family::MpiFamily;
+
 const TABLE: &str = include_str!("../constants.tsv");
 
 /// A constant, and what it is in each MPI.
@@ -22,14 +24,14 @@ impl Constant {
         })
     }
 
-    /// What it is in MPICH (0), in Open MPI (1), and in the ABI of MPI 5.0 (2): numbers in decimal, `&` and the name of a variable of the
-    /// library, or `-`. Where releases differ, there are several, the oldest first.
-    pub fn values(&self, family: usize) -> impl Iterator<Item = &'static str> {
-        self.cells.get(family).copied().unwrap_or("-").split('|')
+    /// What it is in these MPI libraries: numbers in decimal, `&` and the name of a variable of the library, or `-`. Where releases differ,
+    /// there are several, the oldest first.
+    pub fn values(&self, family: MpiFamily) -> impl Iterator<Item = &'static str> {
+        self.cells[family as usize].split('|')
     }
 
     /// The numbers that the constants of these names are, in one pass through the table.
-    pub fn numbers<const N: usize>(names: [&str; N], family: usize) -> [Option<i32>; N] {
+    pub fn numbers<const N: usize>(names: [&str; N], family: MpiFamily) -> [Option<i32>; N] {
         let mut numbers = [None; N];
         for constant in Constant::all() {
             if let Some(place) = names.iter().position(|name| *name == constant.name) {
@@ -47,9 +49,9 @@ mod tests {
     #[test]
     fn numbers_of_each_mpi() {
         let number = |name, family| Constant::numbers([name], family)[0];
-        assert_eq!([0, 1, 2].map(|family| number("MPI_CART", family)), [Some(2), Some(1), Some(211)]);
-        assert_eq!(number("MPI_BUFFER_AUTOMATIC", 1), None);
-        assert_eq!(number("MPI_COMM_WORLD", 1), None, "an address");
-        assert_eq!(Constant::numbers(["MPI_GRAPH", "MPI_CART"], 0), [Some(1), Some(2)]);
+        assert_eq!(MpiFamily::ALL.map(|(family, _)| number("MPI_CART", family)), [Some(2), Some(1), Some(211)]);
+        assert_eq!(number("MPI_BUFFER_AUTOMATIC", MpiFamily::OpenMpi), None);
+        assert_eq!(number("MPI_COMM_WORLD", MpiFamily::OpenMpi), None, "an address");
+        assert_eq!(Constant::numbers(["MPI_GRAPH", "MPI_CART"], MpiFamily::Mpich), [Some(1), Some(2)]);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::id::FnId;
 use crate::macros::{OF_MPICH, OF_OPENMPI};
+use crate::mpi_family::MpiFamily;
 
 /// What such a macro stands for. All compute on one machine word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,19 +16,15 @@ pub enum Expression {
 }
 
 impl Expression {
-    /// What the headers of MPICH and its relatives make of the function, if they have it as a macro only.
-    pub fn of_mpich(id: FnId) -> Option<Self> {
-        find(&OF_MPICH, id)
+    /// What the headers of these MPI libraries make of the function, if they have it as a macro only.
+    pub fn of(id: FnId, family: MpiFamily) -> Option<Self> {
+        let list: &[(u16, Self)] = match family {
+            MpiFamily::Mpich => &OF_MPICH,
+            MpiFamily::OpenMpi => &OF_OPENMPI,
+            MpiFamily::StandardAbi => &[],
+        };
+        list.iter().find(|(row, _)| usize::from(*row) == id.index()).map(|(_, expression)| *expression)
     }
-
-    /// The same of Open MPI and its relatives.
-    pub fn of_openmpi(id: FnId) -> Option<Self> {
-        find(&OF_OPENMPI, id)
-    }
-}
-
-fn find(list: &[(u16, Expression)], id: FnId) -> Option<Expression> {
-    list.iter().find(|(row, _)| usize::from(*row) == id.index()).map(|(_, expression)| *expression)
 }
 
 #[cfg(test)]
@@ -40,12 +37,12 @@ mod tests {
 
     #[test]
     fn of_each_vendor() {
-        assert_eq!(Expression::of_mpich(id("MPI_Comm_c2f")), Some(Expression::Argument));
-        assert_eq!(Expression::of_mpich(id("MPI_Session_f2c")), Some(Expression::Argument));
-        assert_eq!(Expression::of_mpich(id("MPI_File_c2f")), None);
-        assert_eq!(Expression::of_mpich(id("MPI_Aint_add")), None);
-        assert_eq!(Expression::of_openmpi(id("MPI_Aint_add")), Some(Expression::Sum));
-        assert_eq!(Expression::of_openmpi(id("MPI_Aint_diff")), Some(Expression::Difference));
-        assert_eq!(Expression::of_openmpi(id("MPI_Comm_c2f")), None);
+        assert_eq!(Expression::of(id("MPI_Comm_c2f"), MpiFamily::Mpich), Some(Expression::Argument));
+        assert_eq!(Expression::of(id("MPI_Session_f2c"), MpiFamily::Mpich), Some(Expression::Argument));
+        assert_eq!(Expression::of(id("MPI_File_c2f"), MpiFamily::Mpich), None);
+        assert_eq!(Expression::of(id("MPI_Aint_add"), MpiFamily::Mpich), None);
+        assert_eq!(Expression::of(id("MPI_Aint_add"), MpiFamily::OpenMpi), Some(Expression::Sum));
+        assert_eq!(Expression::of(id("MPI_Aint_diff"), MpiFamily::OpenMpi), Some(Expression::Difference));
+        assert_eq!(Expression::of(id("MPI_Comm_c2f"), MpiFamily::OpenMpi), None);
     }
 }

@@ -65,22 +65,21 @@ impl FnId {
 /// The functions that initialize MPI: `MPI_Init`, `MPI_Init_thread`, and `MPI_Session_init` of the Sessions Model (MPI 4.0, 11.2, 11.3).
 ///
 /// Numbers of the build: a library that compares with them has no table of names.
-pub const INITIALIZATION: [FnId; 3] = [row_of("MPI_Init"), row_of("MPI_Init_thread"), row_of("MPI_Session_init")];
+pub const INITIALIZATION: [FnId; 3] = [named(b"MPI_Init"), named(b"MPI_Init_thread"), named(b"MPI_Session_init")];
 
 /// `MPI_Abort`.
-pub const ABORT: FnId = row_of("MPI_Abort");
+pub const ABORT: FnId = named(b"MPI_Abort");
 
 /// The function of this name; a build fails for a name that is not in the table.
-const fn row_of(name: &str) -> FnId {
-    let mut row = 0;
-    while row < COUNT {
-        if is_same(FUNCTIONS[row].name.as_bytes(), name.as_bytes()) {
-            // COUNT fits: the generator writes the indices above as u16.
-            return FnId(row as u16);
+pub(crate) const fn named(name: &[u8]) -> FnId {
+    let mut place = place_of(name);
+    while BY_HASH[place] != u16::MAX {
+        if is_same(FUNCTIONS[BY_HASH[place] as usize].name.as_bytes(), name) {
+            return FnId(BY_HASH[place]);
         }
-        row += 1;
+        place = (place + 1) % PLACES;
     }
-    panic!("no such function")
+    panic!("no function of functions.tsv has this name")
 }
 
 const fn is_same(mut left: &[u8], mut right: &[u8]) -> bool {

@@ -15,6 +15,7 @@
 //! | `function.rs`, `table.rs` | the row of a function, and the generated rows |
 //! | `id.rs` | the number of a function, and the search for it by name |
 //! | `symbol.rs` | from a linker symbol to the function |
+//! | `mpi_family.rs` | whose handles and constants an MPI library has |
 //! | `expression.rs`, `macros.rs` | functions that some headers have as macros only |
 //! | `handles.rs`, `parameters/` | what functions do with handles, what their parameters are |
 //! | `numbering.rs`, `thesis.rs` | other numbers of functions |
@@ -31,6 +32,7 @@ mod handles;
 mod id;
 pub mod large_counts;
 mod macros;
+mod mpi_family;
 pub mod numbering;
 pub mod parameters;
 mod symbol;
@@ -42,6 +44,7 @@ pub use expression::Expression;
 pub use function::{Function, Origin, ResultKind};
 pub use handles::Handles;
 pub use id::{ABORT, FnId, INITIALIZATION};
+pub use mpi_family::MpiFamily;
 pub use numbering::Numbering;
 pub use symbol::{Binding, MpiSymbol, classify, classify_c, is_mpi_like};
 pub use table::{COUNT, FUNCTIONS};

@@ -62,11 +62,6 @@ impl Numbering {
         nearest((major, minor), patch)
     }
 
-    /// The numberings of all known MPICH releases, the oldest first.
-    pub fn all_of_mpich() -> impl ExactSizeIterator<Item = &'static Self> {
-        tables::KNOWN.iter().map(|known| &known.numbering)
-    }
-
     /// The function that a tool means by `value`.
     pub fn function(&self, value: i32) -> Option<FnId> {
         if let Some(row) = value.checked_sub(Self::BASE).and_then(|row| usize::try_from(row).ok()) {
@@ -167,7 +162,7 @@ mod tests {
 
     #[test]
     fn numbers_lead_to_functions_and_back() {
-        for numbering in Numbering::all_of_mpich().chain([Numbering::OWN]) {
+        for numbering in tables::KNOWN.iter().map(|known| &known.numbering).chain([Numbering::OWN]) {
             let mut seen = 0;
             for value in 0..i32::try_from(numbering.len()).unwrap_or(0) {
                 if let Some(id) = numbering.function(value) {

@@ -2,10 +2,9 @@
 //!
 //! `numbering/thesis.txt` is the table, with the rule behind it; it is read while this crate compiles.
 
-use crate::id::FnId;
-use crate::table::{BY_NAME, FUNCTIONS};
+use crate::id::{FnId, named};
 
-/// `number<TAB>name` per line, in the order of the numbers from 0 on; lines that begin with `#` are comments.
+/// A name per line, in the order of the numbers from 0 on; lines that begin with `#` are comments.
 const TEXT: &str = include_str!("../numbering/thesis.txt");
 
 /// How many functions it has: `NUM_MPI_FUNCS`.
@@ -44,57 +43,18 @@ const fn read(text: &[u8]) -> [u16; COUNT] {
     let mut rows = [NONE; COUNT];
     let (mut at, mut count) = (0, 0);
     while at < text.len() {
-        let end = find(text, at, b'\n');
+        let mut end = at;
+        while text[end] != b'\n' {
+            end += 1;
+        }
         if text[at] != b'#' {
-            let tab = find(text, at, b'\t');
-            assert!(count < COUNT && tab < end && number(text, at, tab) == count, "lines are not numbered one by one");
-            rows[count] = row(text, tab + 1, end);
+            rows[count] = named(text.split_at(end).0.split_at(at).1).index() as u16;
             count += 1;
         }
         at = end + 1;
     }
-    assert!(count == COUNT, "there are not COUNT lines");
+    assert!(count == COUNT, "there are not COUNT names");
     rows
-}
-
-/// Where `byte` is next, or the end.
-const fn find(text: &[u8], mut at: usize, byte: u8) -> usize {
-    while at < text.len() && text[at] != byte {
-        at += 1;
-    }
-    at
-}
-
-const fn number(text: &[u8], mut at: usize, end: usize) -> usize {
-    let mut number = 0;
-    while at < end {
-        assert!(text[at].is_ascii_digit(), "a line begins with no number");
-        number = 10 * number + (text[at] - b'0') as usize;
-        at += 1;
-    }
-    number
-}
-
-/// The row of the function whose name is `text[at..end]`: a search by halves, as rows by name are sorted.
-const fn row(text: &[u8], at: usize, end: usize) -> u16 {
-    let (mut low, mut high) = (0, BY_NAME.len());
-    while low < high {
-        let middle = low.midpoint(high);
-        let name = FUNCTIONS[BY_NAME[middle] as usize].name.as_bytes();
-        let mut same = 0;
-        while same < name.len() && at + same < end && name[same] == text[at + same] {
-            same += 1;
-        }
-        if same == name.len() && at + same == end {
-            return BY_NAME[middle];
-        }
-        if same == name.len() || (at + same < end && name[same] < text[at + same]) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    panic!("a line names no function of functions.tsv")
 }
 
 #[cfg(test)]

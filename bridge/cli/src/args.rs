@@ -158,10 +158,6 @@ pub(crate) struct StackArgs {
     /// Nothing is added to what is asked for, whatever the site wants: `bisect` starts runs so
     #[arg(long, hide = true)]
     pub exact: bool,
-
-    /// COMMAND, where there is one: it may register tools itself.
-    #[arg(skip)]
-    pub command: Vec<OsString>,
 }
 
 impl StackArgs {

@@ -41,17 +41,10 @@ use qmpi_launch::LaunchError;
 /// The whole command: parses `args`, does what they say, prints an error once.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    let mut cli = match Cli::try_parse_from(&args) {
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error, &args),
     };
-    match &mut cli.command {
-        QmpiCommand::Run(args) => args.stack.command.clone_from(&args.command),
-        QmpiCommand::Ps(args) => args.stack.command.clone_from(&args.command),
-        QmpiCommand::Doctor(args) => args.stack.command.clone_from(&args.command),
-        QmpiCommand::Bisect(args) => args.stack.command.clone_from(&args.command),
-        _ => {}
-    }
     // `false`: the question was answered, and the answer is bad.
     let good = match &cli.command {
         QmpiCommand::Run(args) => run::run(args, &mut |_| {}).map(|()| true),

@@ -21,7 +21,7 @@ use qmpi_launch::launcher::{self, LauncherInCommand};
 use qmpi_launch::program::Program;
 use qmpi_launch::{Warning, container};
 use qmpi_plan::launcher::Line;
-use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, PassedOver, Place, StackOrigin};
+use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, PassedOver, Place, StackOrigin, variable};
 
 use crate::args::{RuntimeArgs, StackArgs, VerbosityArgs};
 use crate::{Error, terminal};
@@ -43,19 +43,24 @@ pub(crate) struct CheckedStack {
     pub(crate) has_request: bool,
 }
 
-/// Resolves and inspects the stack that is asked for.
+/// Resolves and inspects the stack that is asked for, with COMMAND if there is one.
 pub(crate) fn check(
     stack: &StackArgs,
+    command: &[OsString],
     verbosity: VerbosityArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<CheckedStack, Error> {
-    let mut resolved = request::resolve(stack, verbosity, get)?;
+    let mut resolved = request::resolve(stack, command, verbosity, get)?;
     let has_request = !resolved.stack.layers.is_empty() || !resolved.stack.skipped.is_empty();
     let search = SearchPath::from_process();
     let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
     let is_shared = |soname: &str| preloaded.iter().any(|shared| shared == soname);
-    let mut warnings: Vec<Warning> =
-        resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, skipped.error.into())).collect();
+    let mut warnings: Vec<Warning> = resolved
+        .stack
+        .skipped
+        .drain(..)
+        .map(|skipped| skip(&skipped.label, Error::from(skipped.error).into()))
+        .collect();
     warnings.extend(ignored_order(stack, &resolved));
     warnings.extend(unused_sections(&resolved));
     let passed_over = resolved.stack.passed_over.iter().filter(|passed_over| passed_over.is_meant);
@@ -66,7 +71,10 @@ pub(crate) fn check(
         let label = layer.label.clone();
         match inspector.plan(layer, &is_shared) {
             Ok(planned) => layers.push(InspectedLayer::new(planned)),
-            Err(refusal) => warnings.push(or_skip(resolved.stack.on_error, &label, Error::refused(&label, &refusal))?),
+            Err(refusal) => {
+                let warning = or_warning(resolved.stack.on_error, Error::refused(&label, &refusal))?;
+                warnings.push(skip(&label, warning));
+            }
         }
     }
     check_places(&layers, resolved.settings.allowed.as_deref())?;
@@ -87,32 +95,36 @@ pub(crate) fn check(
     Ok(CheckedStack { layers, resolved, warnings, missing, search, has_request })
 }
 
-/// [`check`], and then the variables, in a fixed order.
-pub(crate) fn make(
-    stack: &StackArgs,
-    verbosity: VerbosityArgs,
-    asked: &RuntimeArgs,
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<(CheckedStack, Vec<EnvironmentVariable>), Error> {
-    let checked = check(stack, verbosity, get)?;
-    let resolved = &checked.resolved;
-    let variables = environment::variables(&Ingredients {
-        stack: &resolved.stack,
-        settings: &resolved.settings,
-        config: resolved.config.as_ref().map(|(path, _)| path.as_path()),
-        site: if resolved.needs_site() { &resolved.site } else { &[] },
-        runtime: &runtime::find(get)?,
-        ctl: asked.ctl,
-        all_processes: asked.all_processes,
-        report: asked.directory().as_deref(),
-        trace: asked.trace.as_deref(),
-        static_tls: layer::static_tls(&checked.layers),
-        get,
-    })?;
-    Ok((checked, variables))
+/// The elements of the tool list that these variables set.
+pub(crate) fn elements(variables: &[EnvironmentVariable]) -> Vec<String> {
+    let list = variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
+    let elements = list.iter().flat_map(|list| list.value.split(','));
+    elements.filter(|element| !element.is_empty()).map(str::to_owned).collect()
 }
 
 impl CheckedStack {
+    /// The variables that set it up, in a fixed order.
+    pub(crate) fn variables(
+        &self,
+        asked: &RuntimeArgs,
+        get: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<Vec<EnvironmentVariable>, Error> {
+        let resolved = &self.resolved;
+        Ok(environment::variables(&Ingredients {
+            stack: &resolved.stack,
+            settings: &resolved.settings,
+            config: resolved.config.as_ref().map(|(path, _)| path.as_path()),
+            site: if resolved.needs_site() { &resolved.site } else { &[] },
+            runtime: &runtime::find(get)?,
+            ctl: asked.ctl,
+            all_processes: asked.all_processes,
+            report: asked.directory().as_deref(),
+            trace: asked.trace.as_deref(),
+            static_tls: layer::static_tls(&self.layers),
+            get,
+        })?)
+    }
+
     /// What to tell the user where no program is looked at: libraries that only the program can bring are among it.
     pub(crate) fn all_warnings(&self) -> Vec<Warning> {
         self.warnings.iter().cloned().chain(self.missing.iter().map(MissingShare::warning)).collect()
@@ -182,7 +194,8 @@ impl CheckedStack {
         let message =
             format!("{path} uses {family}, and the launcher is {launcher}'s: each process would be a job of its own");
         let hint = format!("use the mpiexec of {family}, by its path where several are installed");
-        or_warn(self.on_error(), Error::failed(message, hint))
+        terminal::warn(&or_warning(self.on_error(), Error::failed(message, hint))?);
+        Ok(())
     }
 
     /// Compares the MPI of the tools with the program's.
@@ -193,7 +206,8 @@ impl CheckedStack {
         for layer in &self.layers {
             let user = program.path.display().to_string();
             let Err(refusal) = layer.planned.check_mpi(&user, family, family.name()) else { continue };
-            terminal::warn(&or_skip(self.on_error(), layer.label(), Error::refused(layer.label(), &refusal))?);
+            let warning = or_warning(self.on_error(), Error::refused(layer.label(), &refusal))?;
+            terminal::warn(&skip(layer.label(), warning));
         }
         Ok(())
     }
@@ -224,8 +238,7 @@ const fn starts(launcher: Launcher, family: MpiFamily) -> bool {
 
 /// The namespaces of a process before anything is loaded.
 fn namespaces() -> Namespaces {
-    let audit = of_process("LD_AUDIT").map(|value| value.to_string_lossy().into_owned());
-    Namespaces::at_start(audit.as_deref())
+    Namespaces::left(0, false, false)
 }
 
 /// Refuses a tool that is not below one of the allowed directories, by the files that links lead to.
@@ -267,20 +280,8 @@ fn hazards(layers: &[InspectedLayer]) -> Vec<Warning> {
 }
 
 /// An error that stops the command, or with [`OnError::Skip`] a warning.
-fn or_warn(on_error: OnError, error: Error) -> Result<(), Error> {
-    match on_error {
-        OnError::Abort => return Err(error),
-        OnError::Skip => terminal::warn(&error.into()),
-    }
-    Ok(())
-}
-
-/// The same where what is wrong is a layer, which the warning says is skipped.
-fn or_skip(on_error: OnError, label: &str, error: Error) -> Result<Warning, Error> {
-    match on_error {
-        OnError::Abort => Err(error),
-        OnError::Skip => Ok(skip(label, error)),
-    }
+fn or_warning(on_error: OnError, error: Error) -> Result<Warning, Error> {
+    if on_error == OnError::Abort { Err(error) } else { Ok(error.into()) }
 }
 
 /// Refuses a stack in which a tool finds no namespace on some rank.
@@ -342,6 +343,6 @@ fn unused_sections(resolved: &ResolvedStack) -> Option<Warning> {
     })
 }
 
-fn skip(label: &str, error: Error) -> Warning {
-    Warning::new(format!("layer `{label}` is skipped: {}", error.message), error.hint)
+fn skip(label: &str, warning: Warning) -> Warning {
+    Warning { message: format!("layer `{label}` is skipped: {}", warning.message), ..warning }
 }

@@ -1,13 +1,13 @@
 //! The two sides: a tool under plain `LD_PRELOAD`, or a stack.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use qmpi_launch::environment::of_process;
 use qmpi_launch::program;
 use qmpi_launch::rank_start::RankStart;
 use qmpi_measured::compare::SideFacts;
-use qmpi_plan::{LargeCountCalls, SettingWord, list, variable};
+use qmpi_plan::{LargeCountCalls, SettingWord, variable};
 
 use crate::args::{CompareArgs, RuntimeArgs, StackArgs, VerbosityArgs};
 use crate::plan::layer::InspectedLayer;
@@ -57,7 +57,6 @@ pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
         tools: tools.to_vec(),
         config: config.clone(),
         exact: true,
-        command: args.command.clone(),
     };
     let (tools, config) = (&args.tools, &args.config);
     let (old, new) = match (&args.old, &args.new, &args.with, args.native) {
@@ -74,38 +73,39 @@ pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
         _ => ["old", "new"],
     };
     if !args.native {
-        return Ok([stack(names[0], old)?, stack(names[1], new)?]);
+        return Ok([stack(names[0], old, &args.command)?, stack(names[1], new, &args.command)?]);
     }
     // Under LD_PRELOAD it sees no such calls.
-    let (native, mut bridge) = (native(names[0], old)?, stack(names[1], new)?);
+    let (native, mut bridge) = (native(names[0], &old, &args.command)?, stack(names[1], new, &args.command)?);
     bridge.variables.push((variable::LARGE_COUNTS, LargeCountCalls::Past.word()));
     bridge.facts.what += ", with large_counts = \"past\"";
     Ok([native, bridge])
 }
 
-fn stack(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
-    let tools = asked.tools.iter().map(|tool| absolute(tool)).collect::<Result<_, _>>()?;
+fn stack(name: &'static str, asked: StackArgs, command: &[OsString]) -> Result<Side, Error> {
     let config = asked.config.as_deref().map(qmpi_plan::lookup::absolute).transpose()?;
-    let asked = StackArgs { tools, config, ..asked };
-    let checked = checked(&asked)?;
+    let asked = StackArgs { config, ..asked };
+    let (checked, tools) = checked(&asked, command)?;
     let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
     let what =
         if labels.is_empty() { "an empty stack".to_owned() } else { format!("{} in a stack", labels.join(", ")) };
-    Ok(Side { options: Some(asked.options()), ..Side::new(name, what, checked) })
+    Ok(Side { options: Some(StackArgs { tools, ..asked }.options()), ..Side::new(name, what, checked) })
 }
 
-/// What `qmpi run` would refuse is refused before anything is run; what it warns of is said once.
-fn checked(asked: &StackArgs) -> Result<CheckedStack, Error> {
-    let (mut checked, _) = plan::make(asked, VerbosityArgs::default(), &RuntimeArgs::default(), &of_process)?;
-    let survey = program::find(&asked.command, of_process("PATH").as_deref(), &checked.search)?;
-    checked.check_command(survey.program.as_ref(), &asked.command)?;
+/// What `qmpi run` would refuse is refused before anything is run; what it warns of is said once. The stack, and its elements as they mean the
+/// same in another directory.
+fn checked(asked: &StackArgs, command: &[OsString]) -> Result<(CheckedStack, Vec<String>), Error> {
+    let mut checked = plan::check(asked, command, VerbosityArgs::default(), &of_process)?;
+    let elements = plan::elements(&checked.variables(&RuntimeArgs::default(), &of_process)?);
+    let survey = program::find(command, of_process("PATH").as_deref(), &checked.search)?;
+    checked.check_command(survey.program.as_ref(), command)?;
     checked.check_mpis()?;
     terminal::warn_once(checked.warnings.iter().chain(&survey.warnings));
-    Ok(checked)
+    Ok((checked, elements))
 }
 
-fn native(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
-    let checked = checked(&asked)?;
+fn native(name: &'static str, asked: &StackArgs, command: &[OsString]) -> Result<Side, Error> {
+    let (checked, _) = checked(asked, command)?;
     let [layer] = &checked.layers[..] else {
         return Err(Error::usage(
             format!("--native has one tool, and there are {}", checked.layers.len()),
@@ -149,18 +149,4 @@ fn with_threads(layers: &[InspectedLayer]) -> Option<String> {
         others.any(|object| object.imports().any(|symbol| starts(symbol.name)))
     };
     layers.iter().find(has_threads).map(|layer| layer.label().to_owned())
-}
-
-/// A tool whose paths mean the same in another directory; names stay.
-fn absolute(tool: &str) -> Result<String, Error> {
-    let element = |element: list::Element| -> Result<list::Element, Error> {
-        let whole = |path: &Path| qmpi_plan::lookup::absolute(path).map_err(Error::from);
-        Ok(match element {
-            list::Element::Path(path) => list::Element::Path(whole(&path)?),
-            list::Element::Named(name, path) => list::Element::Named(name, whole(&path)?),
-            name => name,
-        })
-    };
-    let elements = list::parse("-t", tool)?.into_iter().map(element).collect::<Result<Vec<_>, _>>()?;
-    Ok(elements.iter().map(list::Element::to_string).collect::<Vec<_>>().join(","))
 }

@@ -5,7 +5,6 @@ use std::ffi::{CString, c_char, c_int};
 use std::sync::{Arc, OnceLock};
 
 use qmpi_abi::FnId;
-use qmpi_elf::MpiFamily;
 use qmpi_loader::Process;
 use qmpi_loader::process::dlsym;
 use qmpi_plan::Layer;
@@ -119,12 +118,7 @@ impl Known {
             rank: number(self.rank),
             size: number(lost_stack::world_size()),
             layers: c_int::try_from(layers).unwrap_or(c_int::MAX),
-            abi: match self.process.family() {
-                Some(MpiFamily::Mpich) => 1,
-                Some(MpiFamily::OpenMpi) => 2,
-                Some(MpiFamily::StandardAbi) => 3,
-                None => 0,
-            },
+            abi: self.process.family().map_or(0, |family| family as c_int + 1),
             has_mpi: c_int::from(!without_mpi::is_opened()),
             mpi: c_string(self.process.mpi_name()),
             world: c_string(world.as_deref().unwrap_or_default()),

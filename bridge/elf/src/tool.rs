@@ -10,11 +10,11 @@ pub mod wrapped;
 
 use std::collections::HashSet;
 
-use qmpi_abi::{FnId, classify, is_mpi_like};
+use qmpi_abi::{FnId, MpiFamily, classify, is_mpi_like};
 
 use crate::file::symbol::NamedSymbol;
 use crate::file::{ElfFile, Tls};
-use crate::mpi::abi_family::{MpiAbi, MpiFamily};
+use crate::mpi::abi_family::MpiAbi;
 use crate::tool::closure::Closure;
 use crate::tool::hazard::Hazard;
 use crate::tool::wrapped::{Wrapped, is_of_allocator};

@@ -246,7 +246,7 @@ impl ToolConfig {
 fn env(item: &ConfigItem<'_>) -> Result<Vec<(String, String)>, PlanError> {
     let variables = item.map("a table of strings, { NAME = \"value\" }", |name, item| {
         item.has_none_of(ENV_NAME, name.get_ref(), name.span())?;
-        item.value(NUL)
+        item.value("a string", NUL).map(str::to_owned)
     })?;
     Ok(variables.into_iter().collect())
 }

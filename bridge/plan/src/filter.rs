@@ -9,9 +9,9 @@ use std::time::Duration;
 pub struct Filter {
     /// One in so many calls of a function, the first among them.
     pub every: NonZeroU32,
-    /// From so long after the start of the process.
+    /// Only calls that begin so long after the start of the process, or later.
     pub from: Option<Duration>,
-    /// Until so long after it.
+    /// Only calls that begin earlier than so long after the start of the process.
     pub to: Option<Duration>,
     /// On communicators of these names, as `MPI_Comm_get_name` has them. Calls without a communicator meet it.
     pub communicators: Option<Vec<String>>,

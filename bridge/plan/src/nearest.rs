@@ -13,29 +13,14 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// The same as a hint.
+/// The nearest candidate as a hint for the user.
 pub(crate) fn did_you_mean<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(wanted, candidates).map(|nearest| format!("did you mean `{nearest}`?"))
 }
 
-/// Levenshtein's distance, in which two neighbours in the wrong order are one mistake; case ignored.
+/// How many letters differ; two neighbours in the wrong order are one mistake, and case does not count.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
-    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let replaced = rows[i][j] + usize::from(x != y);
-            let mut least = replaced.min(row[j] + 1).min(rows[i][j + 1] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
+    strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase())
 }
 
 #[cfg(test)]

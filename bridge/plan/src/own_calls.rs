@@ -10,37 +10,17 @@ use qmpi_elf::tool::wrapped::is_of_allocator;
 /// Functions that begin and end MPI for the whole process: a layer below that missed one would have no report, or none at all.
 const ALWAYS: [&str; 4] = ["MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort"];
 
-/// Does the function end the process, or make another one of it?
-fn is_of_process(name: &str) -> bool {
-    matches!(
-        name,
-        "_Exit"
-            | "_exit"
-            | "abort"
-            | "clone"
-            | "execl"
-            | "execle"
-            | "execlp"
-            | "execv"
-            | "execve"
-            | "execveat"
-            | "execvp"
-            | "execvpe"
-            | "exit"
-            | "fexecve"
-            | "fork"
-            | "quick_exit"
-            | "syscall"
-            | "vfork"
-    )
-}
+/// Functions that end the process, or make another one of it.
+const OF_PROCESS: &str = "\
+    _Exit _exit abort clone execl execle execlp execv execve execveat execvp execvpe exit fexecve fork quick_exit \
+    syscall vfork";
 
 /// Does a call of this function, which is not MPI's, go on to the next layer, wherever it is made?
 ///
 /// Layers below that missed the end of the process would have no report; and a block of memory is the program's or the tool's own, but
 /// functions that take it back do not tell.
 pub fn other_always_passes_on(name: &str) -> bool {
-    is_of_allocator(name) || is_of_process(name)
+    is_of_allocator(name) || OF_PROCESS.split(' ').any(|known| known == name)
 }
 
 /// Does a call of this function go on to the next layer, wherever it is made?

@@ -44,7 +44,7 @@ impl Planned {
         }
     }
 
-    /// The same for a PMPI tool only.
+    /// What its file is, if that is a PMPI tool.
     pub fn pmpi(&self) -> Option<&Tool> {
         match &self.kind {
             LayerKind::Pmpi(tool) => Some(tool),
@@ -57,7 +57,7 @@ impl Planned {
         self.pmpi()?.clone_obstacle()
     }
 
-    /// Whether it cannot.
+    /// Whether it is a PMPI tool that cannot share a namespace with other instances.
     pub fn needs_namespace(&self) -> bool {
         self.clone_obstacle().is_some()
     }
@@ -75,7 +75,7 @@ impl Planned {
         all.into_iter().filter(|id| self.layer.lets(*id))
     }
 
-    /// The symbol names of Fortran procedures whose calls arrive at it, likewise, with the function of MPI that each is.
+    /// The symbol names of Fortran procedures whose calls arrive at a PMPI tool, with the function of MPI that each stands for.
     pub fn fortran_wrappers(&self) -> impl Iterator<Item = (&str, FnId)> + '_ {
         let parts = self.pmpi().into_iter().flat_map(Tool::parts);
         let names: BTreeSet<&str> = parts.flat_map(|part| &part.fortran_wrappers).map(String::as_str).collect();

@@ -71,10 +71,9 @@ impl Request {
                 text(variable::LARGE_COUNTS)?.as_deref(),
             )?,
             log: LogLevel::of_variable(variable::LOG, text(variable::LOG)?.as_deref())?,
-            processes: match text(variable::PROCESSES)? {
-                Some(value) => Some(Processes::of_variable(variable::PROCESSES, Some(&value))?),
-                None => None,
-            },
+            processes: text(variable::PROCESSES)?
+                .map(|value| Processes::of_variable(variable::PROCESSES, Some(&value)))
+                .transpose()?,
             thesis_tools: get(variable::THESIS_TOOLS).and_then(|value| value.into_string().ok()),
             keep_names: false,
             registered: Vec::new(),
@@ -86,16 +85,20 @@ impl Request {
     /// # Errors
     /// Any [`PlanError`]. An element without a file is one unless [`OnError::Skip`] is asked for.
     pub fn resolve(&self, linker: Linker<'_>) -> Result<Stack, PlanError> {
-        self.resolve_with(&self.read_config()?, linker)
+        self.resolve_with(&self.read_config()?.1, linker)
     }
 
-    /// What the configuration file says, above what the site's files say.
-    fn read_config(&self) -> Result<Config, PlanError> {
+    /// The configuration file, absolute, and what it says; and what that and the site's files say together.
+    ///
+    /// # Errors
+    /// Whatever [`Config::read`] finds.
+    pub fn read_config(&self) -> Result<(Option<(PathBuf, Config)>, Config), PlanError> {
         let site = site::read(&self.site)?;
-        Ok(match &self.config {
-            Some(path) => Config::read(&absolute(path)?)?.over(site),
-            None => site,
-        })
+        let Some(path) = &self.config else { return Ok((None, site)) };
+        let path = absolute(path)?;
+        let own = Config::read(&path)?;
+        let all = own.clone().over(site);
+        Ok((Some((path, own)), all))
     }
 
     /// [`Request::resolve`] for a named stack of the configuration file instead of the main one.
@@ -109,11 +112,11 @@ impl Request {
             let hint = format!("[stacks] {name} = [\"outer\", \"inner\"]");
             PlanError::new(format!("there is no stack `{name}` in {place}"), hint)
         };
-        let config = self.read_config()?;
+        let (_, config) = self.read_config()?;
         self.named_with(&config, config.stacks.get(name).ok_or_else(no_stack)?, linker)
     }
 
-    /// The same for its names, with a configuration that is read already.
+    /// [`Request::resolve_named`] for the names of a stack, with a configuration that is read already.
     ///
     /// # Errors
     /// As for [`Request::resolve`].

@@ -5,10 +5,10 @@
 
 use std::ptr;
 
-use qmpi_abi::FnId;
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
+use qmpi_abi::{FnId, MpiFamily};
 
-use crate::mpi::{Abi, LOWEST, Mpi};
+use crate::mpi::{LOWEST, Mpi};
 use crate::thread::ThreadMemory;
 
 /// A function and its parameters.
@@ -43,7 +43,7 @@ pub(crate) fn is_array(parameter: &Parameter) -> bool {
     parameter.ctype().contains('[')
 }
 
-fn width(parameter: &Parameter, abi: Abi) -> u8 {
+fn width(parameter: &Parameter, abi: MpiFamily) -> u8 {
     if matches!(parameter.kind, Kind::Attribute | Kind::MemoryPointer) {
         return 8;
     }
@@ -80,7 +80,7 @@ pub(crate) fn word(words: &[u64], place: u8) -> u64 {
 }
 
 impl Signature {
-    pub(crate) fn of(function: FnId, abi: Abi) -> Signature {
+    pub(crate) fn of(function: FnId, abi: MpiFamily) -> Signature {
         let parameters = function.parameters();
         Signature {
             function,

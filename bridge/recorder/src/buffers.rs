@@ -274,10 +274,10 @@ mod tests {
     use qmpi_abi::FnId;
 
     use super::*;
-    use crate::mpi::Abi;
+    use qmpi_abi::MpiFamily;
 
     fn of_name(function: &str) -> Option<Buffers> {
-        Buffers::of(&Signature::of(FnId::by_name(function).unwrap(), Abi::Mpich))
+        Buffers::of(&Signature::of(FnId::by_name(function).unwrap(), MpiFamily::Mpich))
     }
 
     fn of(function: &str) -> Vec<Buffer> {

@@ -8,12 +8,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use qmpi_abi::parameters::Kind;
-use qmpi_abi::{ABORT, FnId, INITIALIZATION};
+use qmpi_abi::{ABORT, FnId, INITIALIZATION, MpiFamily};
 
 use crate::arguments::{CallArguments, Signature};
 use crate::buffers::Buffers;
 use crate::instance::{self, RecorderInstance};
-use crate::mpi::{self, Abi};
+use crate::mpi;
 use crate::record;
 use crate::system::ticks;
 use crate::thread::{self, ThreadMemory};
@@ -67,7 +67,7 @@ pub(crate) struct CallUnderWay {
 
 /// Works out what there is to know of each function; what MPI answers and what was asked for has to be known.
 pub(crate) fn prepare() {
-    let abi = mpi::get().map_or(Abi::Mpich, |mpi| mpi.abi);
+    let abi = mpi::get().map_or(MpiFamily::Mpich, |mpi| mpi.abi);
     let function = |id: FnId| {
         let signature = Signature::of(id, abi);
         KnownFunction {

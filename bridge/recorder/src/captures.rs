@@ -3,10 +3,10 @@
 //! Data of the program is not among it. Nothing is read that MPI does not read or write itself: what a function reads or writes is read when it
 //! has returned without an error, and requests before the call, as they are others afterwards.
 
+use qmpi_abi::MpiFamily;
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 
 use crate::arguments::{CallArguments, Signature, is_pointer};
-use crate::mpi::Abi;
 
 /// Bytes of an array that are recorded.
 const OF_ARRAY: usize = 1024;
@@ -30,11 +30,11 @@ pub(crate) struct Capture {
 }
 
 /// What is worth recording of a function's arguments.
-pub(crate) fn of(signature: &Signature, abi: Abi) -> Vec<Capture> {
+pub(crate) fn of(signature: &Signature, abi: MpiFamily) -> Vec<Capture> {
     (0..signature.parameters.len() as u8).filter_map(|place| capture(place, signature, abi)).collect()
 }
 
-fn capture(place: u8, signature: &Signature, abi: Abi) -> Option<Capture> {
+fn capture(place: u8, signature: &Signature, abi: MpiFamily) -> Option<Capture> {
     let (parameter, width) = (signature.parameter(place), signature.width(place));
     if parameter.at_root || !is_of_interest(parameter) || width == 0 && !parameter.ctype().contains("char") {
         return None;
@@ -47,7 +47,7 @@ fn capture(place: u8, signature: &Signature, abi: Abi) -> Option<Capture> {
     let is_of_sender = ["sendcounts", "sdispls", "sendtypes"].iter().any(|start| parameter.name().starts_with(start));
     let buffer = signature.place(|other| is_of_sender && other.name() == "sendbuf");
     let before = parameter.direction == Direction::InOut;
-    let is_asked_about = parameter.kind == Kind::Status && abi == Abi::Standard;
+    let is_asked_about = parameter.kind == Kind::Status && abi == MpiFamily::StandardAbi;
     let factors = parameter.length();
     factors.iter().all(is_countable).then_some(Capture { place, before, width, factors, buffer, is_asked_about })
 }
@@ -111,18 +111,18 @@ mod tests {
 
     use super::*;
 
-    fn captures(function: &str, abi: Abi) -> Vec<(u8, bool, u8)> {
+    fn captures(function: &str, abi: MpiFamily) -> Vec<(u8, bool, u8)> {
         let all = of(&Signature::of(FnId::by_name(function).unwrap(), abi), abi);
         all.iter().map(|capture| (capture.place, capture.before, capture.width)).collect()
     }
 
     #[test]
     fn what_functions_point_to() {
-        assert_eq!(captures("MPI_Send", Abi::Mpich), []);
-        assert_eq!(captures("MPI_Recv", Abi::Mpich), [(6, false, 20)]);
-        assert_eq!(captures("MPI_Recv", Abi::OpenMpi), [(6, false, 24)]);
-        assert_eq!(captures("MPI_Waitall", Abi::Mpich), [(1, true, 4), (2, false, 20)]);
-        assert_eq!(captures("MPI_Comm_set_name", Abi::OpenMpi), [(1, false, 0)]);
-        assert_eq!(captures("MPI_Alltoallv", Abi::Standard).len(), 4);
+        assert_eq!(captures("MPI_Send", MpiFamily::Mpich), []);
+        assert_eq!(captures("MPI_Recv", MpiFamily::Mpich), [(6, false, 20)]);
+        assert_eq!(captures("MPI_Recv", MpiFamily::OpenMpi), [(6, false, 24)]);
+        assert_eq!(captures("MPI_Waitall", MpiFamily::Mpich), [(1, true, 4), (2, false, 20)]);
+        assert_eq!(captures("MPI_Comm_set_name", MpiFamily::OpenMpi), [(1, false, 0)]);
+        assert_eq!(captures("MPI_Alltoallv", MpiFamily::StandardAbi).len(), 4);
     }
 }

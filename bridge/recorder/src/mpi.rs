@@ -6,18 +6,11 @@ use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use qmpi_abi::MpiFamily;
 use qmpi_abi::constants::Constant;
 use qmpi_abi::trace::{AbiStatus, HAS_BYTES, IS_CANCELLED};
 
 use crate::interface;
-
-/// Whose handles and constants an MPI library has: `enum QMPIX_Abi`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Abi {
-    Mpich,
-    OpenMpi,
-    Standard,
-}
 
 /// `MPI_IN_PLACE` of MPICH; 1 in the others.
 pub(crate) const IN_PLACE: [u64; 2] = [u64::MAX, 1];
@@ -95,7 +88,7 @@ impl MpiFunction {
 /// The MPI library of the process.
 #[derive(Debug)]
 pub(crate) struct Mpi {
-    pub(crate) abi: Abi,
+    pub(crate) abi: MpiFamily,
     /// Variables whose addresses are handles, by their names.
     pub(crate) objects: BTreeMap<String, usize>,
     datatype_null: u64,
@@ -115,15 +108,12 @@ pub(crate) struct Mpi {
 
 static MPI: OnceLock<Mpi> = OnceLock::new();
 
-/// Looks at the library; `abi` is what the runtime says of it.
+/// Looks at the library; `abi` is what the runtime says of it, in `enum QMPIX_Abi`.
 pub(crate) fn prepare(abi: c_int) {
-    let abi = match abi {
-        1 => Abi::Mpich,
-        2 => Abi::OpenMpi,
-        3 => Abi::Standard,
-        _ => return,
-    };
-    MPI.get_or_init(|| Mpi::new(abi));
+    let place = usize::try_from(abi).ok().and_then(|abi| abi.checked_sub(1));
+    if let Some((abi, _)) = place.and_then(|place| MpiFamily::ALL.get(place)) {
+        MPI.get_or_init(|| Mpi::new(*abi));
+    }
 }
 
 /// The library; `None`: it is none whose handles are known.
@@ -133,9 +123,8 @@ pub(crate) fn get() -> Option<&'static Mpi> {
 }
 
 impl Mpi {
-    fn new(abi: Abi) -> Mpi {
-        let rows =
-            || Constant::all().filter_map(|constant| Some((constant.name, constant.values(abi as usize).next()?)));
+    fn new(abi: MpiFamily) -> Mpi {
+        let rows = || Constant::all().filter_map(|constant| Some((constant.name, constant.values(abi).next()?)));
         let symbol = |name: &str| CString::new(name).map_or(0, |name| interface::mpi_symbol(&name));
         let named =
             |(_, value): (&str, &'static str)| value.strip_prefix('&').map(|name| (name.to_owned(), symbol(name)));
@@ -165,16 +154,16 @@ impl Mpi {
 
     /// A handle from a word whose upper half may be anything.
     pub(crate) fn handle(&self, word: u64) -> u64 {
-        if self.abi == Abi::Mpich { word & 0xffff_ffff } else { word }
+        if self.abi == MpiFamily::Mpich { word & 0xffff_ffff } else { word }
     }
 
     /// Do all requests have this handle that were complete at once? Of the standard ABI nothing tells.
     pub(crate) fn is_complete_request(&self, handle: u64) -> bool {
         match self.abi {
             // Builtin handles, whose highest bits are 01 (mpich: src/include/mpir_objects.h).
-            Abi::Mpich => handle as u32 >> 30 == 1,
-            Abi::OpenMpi => handle == self.empty_request,
-            Abi::Standard => false,
+            MpiFamily::Mpich => handle as u32 >> 30 == 1,
+            MpiFamily::OpenMpi => handle == self.empty_request,
+            MpiFamily::StandardAbi => false,
         }
     }
 

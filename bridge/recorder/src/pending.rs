@@ -158,13 +158,13 @@ mod tests {
     use qmpi_abi::FnId;
 
     use super::*;
-    use crate::mpi::Abi;
+    use qmpi_abi::MpiFamily;
 
     /// Every function that completes requests is known as one: by their standard names.
     #[test]
     fn functions_that_complete_requests() {
         for id in FnId::all().filter(|id| id.name().starts_with("MPI_Wait") || id.name().starts_with("MPI_Test")) {
-            let transfers = Transfers::of(&Signature::of(id, Abi::Mpich));
+            let transfers = Transfers::of(&Signature::of(id, MpiFamily::Mpich));
             let has_requests = id.parameters().iter().any(|parameter| parameter.kind == Kind::Request);
             let takes = transfers.is_some_and(|transfers| transfers.completes && transfers.requests.takes_requests());
             assert_eq!(takes, has_requests, "{}", id.name());

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
 
+use qmpi_abi::MpiFamily;
 use qmpi_abi::trace::{HEAD, VERSION};
 use qmpi_system::clock;
 use qmpi_system::log::report_error;
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::interface::ProcessFacts;
 use crate::log::{self, CallFile};
-use crate::mpi::{self, Abi};
+use crate::mpi;
 use crate::system::ticks;
 
 /// What is asked for, and behind it that what is in buffers is recorded as well.
@@ -54,11 +55,7 @@ pub(crate) fn prepare(process: &ProcessFacts, directory: &Path) {
         "size": process.size,
         "process": id,
         "mpi": process.mpi,
-        "family": match mpi.abi {
-            Abi::Mpich => "mpich",
-            Abi::OpenMpi => "openmpi",
-            Abi::Standard => "abi",
-        },
+        "family": MpiFamily::ALL[mpi.abi as usize].1,
         "calls": calls,
         // Nanoseconds since 1970 and the time-stamp counter, at two moments.
         "clocks": [clocks(), clocks()],

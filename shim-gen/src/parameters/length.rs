@@ -3,24 +3,6 @@
 use crate::parameters::row::ListedParameter;
 use crate::parameters::shape::TypeShape;
 
-/// One factor: `qmpi_abi::parameters::Factor`, which says what each is, in the order of the generated table of lengths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum LengthFactor {
-    Number(u8),
-    Zero,
-    Unknown,
-    Constant(u8),
-    Argument(u8),
-    Pointee(u8),
-    Sum(u8),
-    Last(u8),
-    Size(u8),
-    Ranks(u8),
-    Sources(u8),
-    Destinations(u8),
-    Dimensions(u8),
-}
-
 /// Constants that lengths may name.
 pub(crate) const CONSTANTS: [&str; 9] = [
     "MPI_MAX_DATAREP_STRING",
@@ -34,42 +16,44 @@ pub(crate) const CONSTANTS: [&str; 9] = [
     "OMPI_AFFINITY_STRING_MAX",
 ];
 
-/// The factors of a length, in the order written; `None` if it names a parameter that the function has not.
-pub(crate) fn factors(text: &str, parameters: &[ListedParameter]) -> Option<Vec<LengthFactor>> {
+/// The factors of a length in the order written, each as Rust text of a `qmpi_abi::parameters::Factor`, which says what it is; `None` if it
+/// names a parameter that the function has not.
+pub(crate) fn factors(text: &str, parameters: &[ListedParameter]) -> Option<Vec<String>> {
     // A star before a name is not one between factors.
     if let Some(name) = text.strip_prefix('*') {
-        return Some(vec![LengthFactor::Pointee(place(name, parameters)?)]);
+        return Some(vec![format!("Pointee({})", place(name, parameters)?)]);
     }
     text.split('*').map(|text| factor(text, parameters)).collect()
 }
 
-fn factor(text: &str, parameters: &[ListedParameter]) -> Option<LengthFactor> {
-    if let Ok(number) = text.parse() {
-        return Some(LengthFactor::Number(number));
+fn factor(text: &str, parameters: &[ListedParameter]) -> Option<String> {
+    if text.parse::<u8>().is_ok() {
+        return Some(format!("Number({text})"));
     }
     if let Some(constant) = CONSTANTS.iter().position(|constant| *constant == text) {
-        return Some(LengthFactor::Constant(u8::try_from(constant).ok()?));
+        return Some(format!("Constant({constant})"));
     }
     let (of, name) = text.strip_suffix(')').and_then(|text| text.split_once('(')).unwrap_or(("", text));
-    let place = place(name, parameters);
-    Some(match (of, place) {
-        ("", None) if name == "zero" => LengthFactor::Zero,
-        ("", None) if name == "unknown" => LengthFactor::Unknown,
-        ("last", Some(place)) => LengthFactor::Last(place),
-        ("size", Some(place)) => LengthFactor::Ranks(place),
-        ("in", Some(place)) => LengthFactor::Sources(place),
-        ("out", Some(place)) => LengthFactor::Destinations(place),
-        ("dims", Some(place)) => LengthFactor::Dimensions(place),
-        ("", Some(place)) => match &parameters[usize::from(place)] {
-            parameter if parameter.kind == "datatype" => LengthFactor::Size(place),
-            parameter if TypeShape::of(&parameter.ctype).indirections > 0 => LengthFactor::Sum(place),
-            _ => LengthFactor::Argument(place),
+    let Some(place) = place(name, parameters) else {
+        return matches!(text, "zero" | "unknown").then(|| text[..1].to_uppercase() + &text[1..]);
+    };
+    let factor = match of {
+        "last" => "Last",
+        "size" => "Ranks",
+        "in" => "Sources",
+        "out" => "Destinations",
+        "dims" => "Dimensions",
+        "" => match &parameters[place] {
+            parameter if parameter.kind == "datatype" => "Size",
+            parameter if TypeShape::of(&parameter.ctype).indirections > 0 => "Sum",
+            _ => "Argument",
         },
         _ => return None,
-    })
+    };
+    Some(format!("{factor}({place})"))
 }
 
 /// The place of a parameter by its name.
-fn place(name: &str, parameters: &[ListedParameter]) -> Option<u8> {
-    u8::try_from(parameters.iter().position(|parameter| parameter.name == name)?).ok()
+fn place(name: &str, parameters: &[ListedParameter]) -> Option<usize> {
+    parameters.iter().position(|parameter| parameter.name == name)
 }

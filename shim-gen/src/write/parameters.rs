@@ -58,7 +58,7 @@ pub fn parameters_rust(parameters: &Parameters) -> Result<String> {
         format!("    Parameter::row({name}, {ctype}, {kind}, {direction:?}, {length}, {}),", parameter.at_root)
     });
     let products = lengths.keys().map(|length| {
-        let factors: Vec<_> = length.iter().map(|factor| format!("Factor::{factor:?}")).collect();
+        let factors: Vec<_> = length.iter().map(|factor| format!("Factor::{factor}")).collect();
         format!("&[{}]", factors.join(", "))
     });
     Ok([

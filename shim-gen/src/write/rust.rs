@@ -24,17 +24,18 @@ pub fn rust(table: &FunctionList) -> String {
         "pub static FUNCTIONS: [Function; COUNT] = ",
         &format!("\n{}", lines(rows.iter().map(function))),
     );
-    let names = rows.iter().enumerate().map(|(id, row)| (row.name.as_str(), id)).collect();
-    let fortran = rows.iter().enumerate().filter_map(|(id, row)| Some((row.fortran.as_deref()?, id))).collect();
-    head("The table of functions and two ways to search it.", "functions.tsv", "rust")
+    let fortran = rows.iter().enumerate().filter_map(|(id, row)| Some((row.fortran.as_deref()?, id)));
+    let mut fortran: Vec<(&str, usize)> = fortran.collect();
+    fortran.sort_unstable();
+    let by_fortran = array(
+        "Numbers of the functions that Fortran has, in the order of their Fortran names.",
+        &format!("pub(crate) static BY_FORTRAN: [u16; {}] = ", fortran.len()),
+        &elements(fortran.iter().map(|(_, id)| id), 16, "    "),
+    );
+    head("The table of functions, and the order of their Fortran names.", "functions.tsv", "rust")
         + &imports
         + &functions
-        + &index("BY_NAME", "Numbers of all functions in the order of their C names.", names)
-        + &index(
-            "BY_FORTRAN",
-            "Numbers of the functions that Fortran has, in the order of their Fortran names.",
-            fortran,
-        )
+        + &by_fortran
 }
 
 fn origin(since: DefinedBy) -> String {
@@ -47,10 +48,4 @@ fn origin(since: DefinedBy) -> String {
 fn function(row: &ListedFunction) -> String {
     let ListedFunction { name, args, result, variadic, since, fortran, .. } = row;
     format!("    Function::row({name:?}, {args}, {result:?}, {variadic}, {}, {fortran:?}),", origin(*since))
-}
-
-fn index(name: &str, summary: &str, mut entries: Vec<(&str, usize)>) -> String {
-    entries.sort_unstable();
-    let declaration = format!("pub(crate) static {name}: [u16; {}] = ", entries.len());
-    array(summary, &declaration, &elements(entries.iter().map(|(_, id)| id), 16, "    "))
 }

@@ -24,10 +24,8 @@ struct BisectRun {
 
 /// Runs COMMAND with ever fewer layers. `false`: the layers make no difference.
 pub(crate) fn bisect(args: &BisectArgs) -> Result<bool, Error> {
-    let (checked, variables) = plan::make(&args.stack, args.verbosity, &RuntimeArgs::default(), &of_process)?;
-    let list = variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
-    let elements: Vec<&str> =
-        list.iter().flat_map(|list| list.value.split(',')).filter(|name| !name.is_empty()).collect();
+    let checked = plan::check(&args.stack, &args.command, args.verbosity, &of_process)?;
+    let elements = plan::elements(&checked.variables(&RuntimeArgs::default(), &of_process)?);
     if elements.is_empty() {
         return Err(Error::usage("there are no layers to search", "name tools with -t, or a file with -c"));
     }
@@ -44,7 +42,7 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<bool, Error> {
 struct Bisection<'a> {
     args: &'a BisectArgs,
     labels: Vec<&'a str>,
-    elements: Vec<&'a str>,
+    elements: Vec<String>,
     number: usize,
     /// What ends as without a stack.
     good: BTreeSet<Vec<usize>>,
@@ -118,22 +116,22 @@ impl Bisection<'_> {
 
     /// As often as asked, until it ends otherwise than `good`.
     fn run_layers(&mut self, layers: &[usize], good: Ended) -> Result<BisectRun, Error> {
-        let (name, tools) = (self.names(layers), layers.iter().map(|layer| self.elements[*layer]).collect::<Vec<_>>());
-        let mut run = self.run(&name, Some(&tools))?;
+        let name = self.names(layers);
+        let mut run = self.run(&name, Some(layers))?;
         for _ in 1..self.args.runs.get() {
             if run.end != good {
                 break;
             }
-            run = self.run(&name, Some(&tools))?;
+            run = self.run(&name, Some(layers))?;
         }
         Ok(run)
     }
 
-    /// Runs COMMAND with these tools; `None`: by itself.
-    fn run(&mut self, name: &str, tools: Option<&[&str]>) -> Result<BisectRun, Error> {
+    /// Runs COMMAND with these layers; `None`: by itself.
+    fn run(&mut self, name: &str, layers: Option<&[usize]>) -> Result<BisectRun, Error> {
         let mut words = Vec::new();
-        if let Some(tools) = tools {
-            let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
+        if let Some(layers) = layers {
+            let tools = layers.iter().map(|layer| self.elements[*layer].clone()).collect();
             words.extend([std::env::current_exe().map_err(Error::output)?.into_os_string(), "run".into()]);
             words.extend(StackArgs { tools, ..self.args.stack.clone() }.options());
             words.push("--".into());

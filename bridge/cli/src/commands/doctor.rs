@@ -30,9 +30,11 @@ struct Diagnosis {
 
 /// Runs all checks and prints them. Whether nothing failed.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
-    let mut checks = checks(&args.stack);
-    let plan = plan::make(&args.stack, VerbosityArgs::default(), &RuntimeArgs::default(), &of_process).ok();
-    let (plan, variables) = plan.map_or_else(|| (None, without_values()), |(plan, variables)| (Some(plan), variables));
+    let checked = plan::check(&args.stack, &args.command, VerbosityArgs::default(), &of_process);
+    let mut checks = checks(&args.stack, &checked);
+    let with_variables =
+        |checked: CheckedStack| Some((checked.variables(&RuntimeArgs::default(), &of_process).ok()?, Some(checked)));
+    let (variables, plan) = checked.ok().and_then(with_variables).unwrap_or_else(|| (without_values(), None));
     checks.extend(launch::launchers(&variables));
     if !args.command.is_empty() {
         let (survey, found) = programs(&args.command);
@@ -55,7 +57,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     Ok(ok)
 }
 
-fn checks(stack_args: &StackArgs) -> Vec<Check> {
+fn checks(asked: &StackArgs, checked: &Result<CheckedStack, Error>) -> Vec<Check> {
     let mut checks = vec![
         c_library(glibc::version()),
         kernel(&read("/proc/sys/kernel/osrelease")),
@@ -69,7 +71,7 @@ fn checks(stack_args: &StackArgs) -> Vec<Check> {
     checks.extend(mpi_libraries());
     checks.push(program("mpicc", "compiler wrapper", std::env::var_os("PATH").as_deref()));
     checks.push(program("mpiexec", "launcher", std::env::var_os("PATH").as_deref()));
-    checks.push(stack(stack_args));
+    checks.push(stack(asked, checked));
     checks
 }
 
@@ -149,7 +151,7 @@ fn tunables(value: Option<&str>) -> Check {
 
 fn preloaded(value: Option<&str>) -> Check {
     const NAME: &str = "preload";
-    let entries: Vec<&str> = value.unwrap_or_default().split([' ', ':']).filter(|entry| !entry.is_empty()).collect();
+    let entries: Vec<&str> = preload::entries(value.unwrap_or_default()).collect();
     let missing = entries.iter().find(|entry| entry.contains('/') && !Path::new(entry).is_file());
     if let Some(missing) = missing {
         return Check::warn(
@@ -210,21 +212,22 @@ fn fits(mut checked: CheckedStack, command: &[OsString], survey: &FoundPrograms)
 }
 
 /// The stack that is asked for; without options that of the environment, which a batch script may have set.
-fn stack(args: &StackArgs) -> Check {
+fn stack(asked: &StackArgs, checked: &Result<CheckedStack, Error>) -> Check {
     const NAME: &str = "stack";
-    let asks = if args.tools.is_empty() && args.config.is_none() { "the environment asks for" } else { "asked for" };
-    let checked = plan::check(args, VerbosityArgs::default(), &of_process);
-    match checked.and_then(|checked| checked.check_mpis().map(|()| checked)) {
-        Err(error) => Check::of_error(NAME, error),
-        Ok(checked) if checked.layers.is_empty() => Check::ok(NAME, format!("{asks} no tools")),
-        Ok(checked) => {
-            let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
-            let message = format!("{asks} {}", labels.join(", "));
-            match checked.all_warnings().first() {
-                Some(warning) => Check::warn(NAME, format!("{message}; {}", warning.message), "`qmpi list` says more"),
-                None => Check::ok(NAME, message),
-            }
-        }
+    let asks = if asked.tools.is_empty() && asked.config.is_none() { "the environment asks for" } else { "asked for" };
+    let checked = match checked {
+        Err(Error { message, hint, .. }) => return Check::fail(NAME, message, hint),
+        Ok(checked) if checked.layers.is_empty() => return Check::ok(NAME, format!("{asks} no tools")),
+        Ok(checked) => checked,
+    };
+    if let Err(error) = checked.check_mpis() {
+        return Check::of_error(NAME, error);
+    }
+    let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
+    let message = format!("{asks} {}", labels.join(", "));
+    match checked.all_warnings().first() {
+        Some(warning) => Check::warn(NAME, format!("{message}; {}", warning.message), "`qmpi list` says more"),
+        None => Check::ok(NAME, message),
     }
 }
 

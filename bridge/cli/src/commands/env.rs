@@ -16,7 +16,8 @@ pub(crate) fn env(args: &EnvArgs) -> Result<(), Error> {
     // A modulefile is loaded where other libraries are preloaded than here.
     let hidden = |name: &str| args.shell == Syntax::Modulefile && name == PRELOAD;
     let get = |name: &str| -> Option<OsString> { std::env::var_os(name).filter(|_| !hidden(name)) };
-    let (mut checked, variables) = plan::make(&args.stack, args.verbosity, &args.runtime, &get)?;
+    let mut checked = plan::check(&args.stack, &[], args.verbosity, &get)?;
+    let variables = checked.variables(&args.runtime, &get)?;
     checked.check_mpis()?;
     checked.check_command(None, &[])?;
     if !args.verbosity.quiet {

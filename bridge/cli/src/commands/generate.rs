@@ -77,24 +77,10 @@ fn page(command: clap::Command) -> std::io::Result<Vec<u8>> {
 ///                          .fi
 /// ```
 fn sections(text: &str) -> String {
-    let mut page = String::new();
-    let mut open = false;
-    for line in text.lines() {
-        let heading =
-            !line.is_empty() && line.chars().all(|c| c.is_ascii_uppercase() || c == ' ') && !line.starts_with(' ');
-        if heading {
-            let end = if open { ".fi\n" } else { "" };
-            page.push_str(&format!("{end}.SH {line}\n.nf\n"));
-            open = true;
-        } else {
-            page.push_str(&escaped(line));
-            page.push('\n');
-        }
-    }
-    if open {
-        page.push_str(".fi\n");
-    }
-    page
+    let is_heading =
+        |line: &str| line.starts_with(|c| c != ' ') && line.chars().all(|c| c.is_ascii_uppercase() || c == ' ');
+    let written = |line| if is_heading(line) { format!(".fi\n.SH {line}\n.nf\n") } else { escaped(line) + "\n" };
+    format!(".nf\n{}.fi\n", text.lines().map(written).collect::<String>())
 }
 
 /// For roff: backslashes and hyphens mean something, and so do dots and quotes at the beginning.
@@ -131,7 +117,7 @@ mod tests {
     fn lines_stay_lines() {
         assert_eq!(
             sections("NOTES\n  a-b's\n.x\nMORE\n"),
-            ".SH NOTES\n.nf\n  a\\-b\\(aqs\n\\&.x\n.fi\n.SH MORE\n.nf\n.fi\n"
+            ".nf\n.fi\n.SH NOTES\n.nf\n  a\\-b\\(aqs\n\\&.x\n.fi\n.SH MORE\n.nf\n.fi\n"
         );
     }
 }

@@ -17,7 +17,7 @@ use crate::plan::blind_spots::BlindSpots;
 use crate::plan::edges::{self, CallEdge, Language, LayerNode};
 use crate::plan::layer::{BY_NAME, InspectedLayer};
 use crate::plan::survey;
-use crate::report::listing::{count, if_any, shortened, wrapped};
+use crate::report::listing::{count, if_any, shortened, stack, wrapped};
 use crate::terminal;
 use crate::{Error, plan};
 
@@ -93,7 +93,7 @@ struct ListedLayer {
 }
 
 pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
-    let checked = plan::check(&args.stack, VerbosityArgs::default(), &of_process)
+    let checked = plan::check(&args.stack, &args.command, VerbosityArgs::default(), &of_process)
         .and_then(|checked| checked.check_mpis().map(|()| checked));
     let mut checked = match checked {
         Err(error) if args.json => {
@@ -151,6 +151,10 @@ fn blind_spots(args: &ListArgs, checked: &CheckedStack) -> Result<BlindSpots, Er
 
 fn file(layer: &Layer) -> Option<PathBuf> {
     (!layer.is_name_only()).then(|| layer.path.clone())
+}
+
+fn file_or_name(path: &Option<PathBuf>) -> &Path {
+    path.as_deref().unwrap_or(Path::new(BY_NAME))
 }
 
 fn interceptors(nodes: &[LayerNode], language: Language) -> BTreeMap<String, Vec<String>> {
@@ -238,19 +242,9 @@ impl ListedLayer {
 }
 
 fn text(report: &ListedStack) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{}", terminal::bold("stack (outermost first)"));
-    if report.layers.is_empty() {
-        let _ = writeln!(text, "  no tools");
-    }
-    let width = report.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
-    for layer in &report.layers {
-        let path = layer.path.as_deref().unwrap_or(Path::new(BY_NAME)).display();
-        let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", layer.tool_id, layer.label, layer.kind);
-        for line in layer.settings() {
-            let _ = writeln!(text, "      {line}");
-        }
-    }
+    let rows = report.layers.iter();
+    let rows = rows.map(|layer| (&*layer.label, layer.kind, file_or_name(&layer.path), layer.settings()));
+    let mut text = stack(&rows.collect::<Vec<_>>());
     for (heading, intercepted) in [
         ("intercepted", &report.intercepted),
         ("intercepted in Fortran", &report.intercepted_in_fortran),
@@ -287,8 +281,7 @@ fn text(report: &ListedStack) -> String {
         let heading = format!("stack {name}, for tools that open it (outermost first)");
         let _ = writeln!(text, "{}", terminal::bold(&heading));
         for layer in layers {
-            let path = layer.path.as_deref().unwrap_or(Path::new(BY_NAME)).display();
-            let _ = writeln!(text, "      {}  {path}", layer.label);
+            let _ = writeln!(text, "      {}  {}", layer.label, file_or_name(&layer.path).display());
         }
     }
     text

@@ -23,12 +23,14 @@ use qmpi_plan::launcher::Line;
 use crate::args::RunArgs;
 use crate::plan::{self, CheckedStack, registered};
 use crate::report::container;
+use crate::report::listing::stack;
 use crate::terminal;
 use crate::{Error, LaunchError};
 
 /// Runs COMMAND in place of this process; returns only for `--dry-run` and errors.
 pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> Result<(), Error> {
-    let (mut checked, mut variables) = plan::make(&args.stack, args.verbosity, &args.runtime, &of_process)?;
+    let mut checked = plan::check(&args.stack, &args.command, args.verbosity, &of_process)?;
+    let mut variables = checked.variables(&args.runtime, &of_process)?;
     let first = args.command.first().cloned().unwrap_or_default();
     let path = std::env::var_os("PATH");
     if !executable::exists(&first, path.as_deref()) {
@@ -157,16 +159,8 @@ fn notes(checked: &CheckedStack, program: Option<&Program>, launcher: Option<&La
 }
 
 fn dry_run(checked: &CheckedStack, variables: &[EnvironmentVariable], command: &[OsString]) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{}", terminal::bold("stack (outermost first)"));
-    if checked.layers.is_empty() {
-        let _ = writeln!(text, "  no tools");
-    }
-    let width = checked.layers.iter().map(|layer| layer.label().len()).max().unwrap_or(0);
-    for (tool_id, layer) in (1..).zip(&checked.layers) {
-        let path = layer.path().display();
-        let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", tool_id, layer.label(), layer.kind());
-    }
+    let rows = checked.layers.iter().map(|layer| (layer.label(), layer.kind(), layer.path(), Vec::new()));
+    let mut text = stack(&rows.collect::<Vec<_>>());
     let _ = writeln!(text, "{}", terminal::bold("variables"));
     for variable in variables {
         let _ = writeln!(text, "  {}={}", variable.name, quote_if_needed(&variable.value));

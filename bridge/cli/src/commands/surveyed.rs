@@ -18,12 +18,12 @@ pub(crate) fn answer(core: &Path, request: &str) -> Result<(), Error> {
         )
     };
     let request = CString::new(request).unwrap_or_default();
-    // SAFETY: the core's constructors are those of Rust's runtime.
+    // SAFETY: opening libqmpi_core.so runs its constructors, which are those of Rust's runtime alone.
     let core = unsafe { Library::new(core) }.map_err(fail)?;
-    // SAFETY: the core's function of this name has this type.
+    // SAFETY: `qmpi_core_survey` of the core, which is built with this command, has this type.
     let survey = unsafe { core.get::<Survey>(b"qmpi_core_survey\0") }.map_err(fail)?;
-    // SAFETY: a C string; this process does nothing else.
+    // SAFETY: the function takes a C string, which lives here until it returns; no other thread of this process uses the core.
     unsafe { survey(request.as_ptr()) };
-    // SAFETY: the process ends here. Exit handlers of tools that were never used must not run.
+    // SAFETY: _exit has no conditions. Exit handlers of tools that were never used must not run.
     unsafe { libc::_exit(0) }
 }

@@ -10,9 +10,9 @@ pub(crate) type GlibcVersion = (u32, u32);
 pub(crate) const OLDEST: GlibcVersion = (2, 28);
 
 pub(crate) fn version() -> Option<GlibcVersion> {
-    // SAFETY: the function has no conditions.
+    // SAFETY: gnu_get_libc_version has no conditions (gnu_get_libc_version(3): MT-Safe).
     let text = unsafe { libc::gnu_get_libc_version() };
-    // SAFETY: glibc returns a constant string.
+    // SAFETY: what it returns is a constant of the C library that ends with a zero byte.
     let text = unsafe { CStr::from_ptr(text) };
     of_text(text.to_str().ok()?)
 }

@@ -8,7 +8,8 @@ use qmpi_plan::OnError;
 
 use crate::Error;
 use crate::plan::layer::InspectedLayer;
-use crate::plan::{or_warn, survey};
+use crate::plan::{or_warning, survey};
+use crate::terminal;
 
 /// Does each library of QMPI tools register the one that is asked for?
 pub(crate) fn check(layers: &[InspectedLayer], on_error: OnError) -> Result<(), Error> {
@@ -26,7 +27,7 @@ pub(crate) fn check(layers: &[InspectedLayer], on_error: OnError) -> Result<(), 
         let message = format!("layer `{label}`: {path} registers the tools {names}");
         let first = names.split(',').next().unwrap_or_default();
         let hint = format!("write which of them is meant: -t {first}={path}");
-        or_warn(on_error, Error::failed(message, hint))?;
+        terminal::warn(&or_warning(on_error, Error::failed(message, hint))?);
     }
     Ok(())
 }

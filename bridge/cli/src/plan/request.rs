@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use qmpi_elf::SearchPath;
-use qmpi_plan::lookup::absolute;
 use qmpi_plan::request::site;
 use qmpi_plan::{Config, Element, Layer, LogLevel, OnError, Request, Skipped, Stack, list, variable};
 
@@ -73,29 +72,18 @@ fn request(
     Ok(request)
 }
 
-/// The stack that options and environment ask for.
+/// The stack that options and environment ask for; COMMAND, where there is one, may register tools itself.
 pub(crate) fn resolve(
     asked: &StackArgs,
+    command: &[OsString],
     verbosity: VerbosityArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<ResolvedStack, Error> {
     let request = request(asked, verbosity, get)?;
-    let config = match &request.config {
-        Some(path) => {
-            let path = absolute(path)?;
-            let config = Config::read(&path)?;
-            Some((path, config))
-        }
-        None => None,
-    };
-    let of_site = site::read(&request.site)?;
-    let settings = match &config {
-        Some((_, own)) => own.clone().over(of_site),
-        None => of_site,
-    };
+    let (config, settings) = request.read_config()?;
     let search = SearchPath::from_process();
     let by_name = |name: &str| search.find_by_name(name);
-    let settled = |stack| settle_names(stack, &settings, &asked.command, &search, get);
+    let settled = |stack| settle_names(stack, &settings, command, &search, get);
     let stack = settled(request.resolve_with(&settings, &by_name)?)?;
     let mut named = BTreeMap::new();
     for (name, names) in &settings.stacks {

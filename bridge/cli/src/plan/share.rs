@@ -16,7 +16,8 @@ pub(crate) struct MissingShare {
     pub(crate) soname: String,
 }
 
-/// Those of all layers. What is preloaded is there, and what a QMPI tool needs comes into the program's namespace with it.
+/// The libraries that sections of layers name and that are not there. What is preloaded is there, and what a QMPI tool needs comes into the
+/// program's namespace with it.
 pub(crate) fn missing(layers: &[InspectedLayer], search: &SearchPath) -> Vec<MissingShare> {
     let shares =
         layers.iter().flat_map(|layer| layer.layer().settings.share.iter().map(move |soname| (layer.label(), soname)));

@@ -45,7 +45,7 @@ impl Check {
         Self { name, status: Status::Fail, message: message.into(), hint: Some(hint.into()) }
     }
 
-    /// With something to do all the same.
+    /// The same answer with a hint at what can be done all the same.
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }

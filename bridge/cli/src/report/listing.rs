@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::terminal;
+
 /// Columns of an answer. Fixed, so that it is the same in a terminal, a pipe and a golden file.
 const WIDTH: usize = 100;
 
@@ -50,6 +52,17 @@ pub(crate) fn if_any<S: AsRef<str>>(names: &[S], shown: usize) -> Option<String>
 /// `1 function`, `2 functions`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The layers of a stack, outermost first: label, kind, file, and lines about each.
+pub(crate) fn stack(layers: &[(&str, &str, &Path, Vec<String>)]) -> String {
+    let mut text = terminal::bold("stack (outermost first)") + if layers.is_empty() { "\n  no tools\n" } else { "\n" };
+    let width = layers.iter().map(|(label, ..)| label.len()).max().unwrap_or(0);
+    for ((label, kind, path, about), tool_id) in layers.iter().zip(1..) {
+        text += &format!("  {tool_id:>2}  {label:width$}  {kind:<6}  {}\n", path.display());
+        text.extend(about.iter().map(|line| format!("      {line}\n")));
+    }
+    text
 }
 
 /// The last part of a path.

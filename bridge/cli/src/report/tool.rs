@@ -215,24 +215,18 @@ impl ToolReport {
     }
 
     fn findings(&self, text: &mut String) {
-        for (effect, heading) in [
-            ("fatal", terminal::red("will not work")),
-            ("limited", terminal::yellow("works in part")),
-            ("handled", terminal::bold("taken care of")),
+        let hazards = |effect| self.hazards.iter().filter(move |hazard| hazard.effect == effect);
+        let of = |effect| hazards(effect).map(|hazard| &hazard.text).collect::<Vec<_>>();
+        for (heading, found) in [
+            (terminal::red("will not work"), of("fatal")),
+            (terminal::yellow("works in part"), of("limited")),
+            (terminal::bold("taken care of"), of("handled")),
+            (terminal::bold("advice"), self.advice.iter().collect()),
         ] {
-            let mut found = self.hazards.iter().filter(|hazard| hazard.effect == effect).peekable();
-            if found.peek().is_some() {
+            if !found.is_empty() {
                 let _ = writeln!(text, "  {heading}");
             }
-            for hazard in found {
-                let _ = writeln!(text, "    - {}", hazard.text);
-            }
-        }
-        if !self.advice.is_empty() {
-            let _ = writeln!(text, "  {}", terminal::bold("advice"));
-        }
-        for advice in &self.advice {
-            let _ = writeln!(text, "    - {advice}");
+            text.extend(found.into_iter().map(|finding| format!("    - {finding}\n")));
         }
     }
 }

@@ -7,20 +7,14 @@
 
 use std::ffi::{c_int, c_void};
 
-use qmpi_abi::{Expression, FnId};
-use qmpi_elf::MpiFamily;
+use qmpi_abi::{Expression, FnId, MpiFamily};
 use qmpi_loader::Process;
 
 /// The function in the shape of QMPI, if this MPI has it as a macro and not as a function.
 pub(crate) fn supplied(id: FnId, process: &Process) -> Option<usize> {
     // Few functions are a macro anywhere; the others are not worth a look at the process.
-    let (of_mpich, of_openmpi) = (Expression::of_mpich(id), Expression::of_openmpi(id));
-    of_mpich.or(of_openmpi)?;
-    let expression = match process.family()? {
-        MpiFamily::Mpich => of_mpich,
-        MpiFamily::OpenMpi => of_openmpi,
-        MpiFamily::StandardAbi => None,
-    }?;
+    MpiFamily::ALL.iter().find_map(|(family, _)| Expression::of(id, *family))?;
+    let expression = Expression::of(id, process.family()?)?;
     process.real(id).is_none().then(|| function(expression))
 }
 

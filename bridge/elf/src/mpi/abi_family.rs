@@ -2,38 +2,11 @@
 //!
 //! One table of library names; and the data symbols that tell apart what names do not.
 
+use qmpi_abi::MpiFamily;
 use qmpi_dynamic::mpi;
 
 use crate::error::ElfError;
 use crate::file::ElfFile;
-
-/// MPI libraries that a binary can be exchanged between.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MpiFamily {
-    /// Open MPI and what is made of it (IBM Spectrum MPI, HPC-X, Fujitsu MPI): handles are pointers.
-    OpenMpi,
-    /// The MPICH ABI initiative: MPICH, Intel MPI, MVAPICH, Cray MPICH, ParaStation MPI; handles are `int`.
-    Mpich,
-    /// The ABI that MPI 5.0 standardises.
-    StandardAbi,
-}
-
-impl MpiFamily {
-    /// For messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            MpiFamily::OpenMpi => "Open MPI",
-            MpiFamily::Mpich => "MPICH",
-            MpiFamily::StandardAbi => "the MPI standard ABI",
-        }
-    }
-}
-
-impl std::fmt::Display for MpiFamily {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// What a library of an MPI is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

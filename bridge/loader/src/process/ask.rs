@@ -6,7 +6,6 @@ use std::ptr::null_mut;
 
 use qmpi_abi::FnId;
 use qmpi_abi::constants::Constant;
-use qmpi_elf::MpiFamily;
 
 use crate::process::Process;
 
@@ -34,12 +33,6 @@ impl Process {
 
     /// The numbers that constants of these names are in the MPI library's `mpi.h`.
     pub fn constants<const N: usize>(&self, names: [&str; N]) -> [Option<i32>; N] {
-        let family = match self.family() {
-            Some(MpiFamily::Mpich) => 0,
-            Some(MpiFamily::OpenMpi) => 1,
-            Some(MpiFamily::StandardAbi) => 2,
-            None => return [None; N],
-        };
-        Constant::numbers(names, family)
+        self.family().map_or([None; N], |family| Constant::numbers(names, family))
     }
 }

@@ -2,26 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use qmpi_abi::MpiFamily;
 use qmpi_abi::constants::Constant;
 use qmpi_abi::parameters::Kind;
-use serde::Deserialize;
-
-/// Which MPI it is, as far as its values go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Family {
-    /// MPICH and its relatives: handles are `int`.
-    Mpich,
-    /// Open MPI and its relatives: handles are addresses.
-    OpenMpi,
-    /// The ABI of MPI 5.0.
-    Abi,
-}
 
 /// The constants of one process.
 #[derive(Debug)]
 pub(super) struct Constants {
-    pub(crate) family: Family,
+    pub(crate) family: MpiFamily,
     names: HashMap<(Kind, i64), &'static str>,
     values: HashMap<&'static str, i64>,
     /// The value that all requests have which Open MPI has completed at once.
@@ -32,7 +20,7 @@ pub(super) struct Constants {
 
 impl Constants {
     /// Those of `family`, where these objects are.
-    pub(super) fn new(family: Family, objects: &BTreeMap<String, u64>) -> Self {
+    pub(super) fn new(family: MpiFamily, objects: &BTreeMap<String, u64>) -> Self {
         let empty_request = objects.get("ompi_request_empty").copied();
         let mut constants =
             Self { family, names: HashMap::new(), values: HashMap::new(), empty_request, flags: Vec::new() };
@@ -40,7 +28,7 @@ impl Constants {
             let name = constant.name;
             let kind = Kind::ALL.iter().find(|(_, word)| *word == constant.kind).map(|(kind, _)| *kind);
             let Some(kind) = kind else { continue };
-            for value in constant.values(family as usize) {
+            for value in constant.values(family) {
                 let value = match value.strip_prefix('&') {
                     Some(object) => objects.get(object).map(|address| address.cast_signed()),
                     None => value.parse().ok(),
@@ -81,16 +69,16 @@ impl Constants {
     pub(super) fn is_shared_request(&self, handle: u64) -> bool {
         match self.family {
             // Builtin handles, whose highest bits are 01.
-            Family::Mpich => (handle as u32) >> 30 == 1,
-            Family::OpenMpi => self.empty_request == Some(handle),
+            MpiFamily::Mpich => (handle as u32) >> 30 == 1,
+            MpiFamily::OpenMpi => self.empty_request == Some(handle),
             // Which values these are is not known: MPICH 5 has some, at addresses of its own.
-            Family::Abi => true,
+            MpiFamily::StandardAbi => true,
         }
     }
 
     /// Bytes of a handle.
     pub(super) fn handle_bytes(&self, kind: Kind) -> usize {
-        if self.family == Family::Mpich && kind != Kind::File { 4 } else { 8 }
+        if self.family == MpiFamily::Mpich && kind != Kind::File { 4 } else { 8 }
     }
 
     /// A handle as constants have it: those that are `int` are so with their sign.

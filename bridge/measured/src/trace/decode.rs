@@ -1,10 +1,11 @@
 //! What the words of a call mean.
 
+use qmpi_abi::MpiFamily;
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 use qmpi_abi::trace::{AFTER, HAS_BYTES, IS_CANCELLED};
 
 use crate::trace::call::{Argument, Decoded, MpiStatus};
-use crate::trace::constants::{Constants, Family};
+use crate::trace::constants::Constants;
 use crate::trace::file::{RawCall, RawValue};
 use crate::trace::objects::{HandlePlace, MadeObjects, elements, is_handle, is_pointer};
 
@@ -193,7 +194,7 @@ fn name(kind: Kind, value: i64, constants: &Constants) -> Option<String> {
         Kind::ErrorCode | Kind::ErrorClass => {
             let known = constants.name(Kind::ErrorCode, value);
             // MPICH's codes have the class in their lowest bits.
-            let is_code = constants.family == Family::Mpich && value > 0x7f;
+            let is_code = constants.family == MpiFamily::Mpich && value > 0x7f;
             if let (None, true, Some(class)) = (known, is_code, constants.name(Kind::ErrorCode, value & 0x7f)) {
                 return Some(format!("{class}({value:#x})"));
             }
@@ -214,9 +215,9 @@ fn status(bytes: &[u8], constants: &Constants) -> Decoded {
         word.map_or(0, |word| u64::from(u32::from_le_bytes(word)))
     };
     let (source, tag, bytes, cancelled) = match constants.family {
-        Family::Mpich => (int(2), int(3), Some((int(1) >> 1) << 32 | int(0)), int(1) & 1 == 1),
-        Family::OpenMpi => (int(0), int(1), Some(int(5) << 32 | int(4)), int(3) != 0),
-        Family::Abi => {
+        MpiFamily::Mpich => (int(2), int(3), Some((int(1) >> 1) << 32 | int(0)), int(1) & 1 == 1),
+        MpiFamily::OpenMpi => (int(0), int(1), Some(int(5) << 32 | int(4)), int(3) != 0),
+        MpiFamily::StandardAbi => {
             let (flags, bytes) = (int(3) as u32, int(5) << 32 | int(4));
             (int(0), int(1), (flags & HAS_BYTES != 0).then_some(bytes), flags & IS_CANCELLED != 0)
         }

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use qmpi_abi::FnId;
 use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, TracedCall, VERSION, Value};
-use serde::Deserialize;
-
-use crate::trace::constants::Family;
+use qmpi_abi::{FnId, MpiFamily};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 /// The first line.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,7 +17,8 @@ pub(crate) struct TraceHead {
     pub(crate) process: u32,
     pub(crate) mpi: String,
     /// Whose constants it has.
-    pub(crate) family: Family,
+    #[serde(deserialize_with = "family")]
+    pub(crate) family: MpiFamily,
     /// Which calls were asked for: `all`, `first:N`, `last:N`.
     pub(crate) calls: String,
     /// The program, the MPI library, layers from the innermost outwards.
@@ -159,6 +159,13 @@ fn record(bytes: &[u8]) -> TracedCall {
         used,
         taken,
     }
+}
+
+/// The family that a word of a first line stands for.
+fn family<'de, D: Deserializer<'de>>(word: D) -> Result<MpiFamily, D::Error> {
+    let word = String::deserialize(word)?;
+    let known = MpiFamily::ALL.iter().find(|(_, known)| *known == word);
+    known.map(|(family, _)| *family).ok_or_else(|| D::Error::custom(format!("unknown family `{word}`")))
 }
 
 impl TraceHead {

@@ -123,12 +123,12 @@ impl<'d> ConfigItem<'d> {
         Duration::try_from_secs_f64(seconds).map_err(fault)
     }
 
-    /// Directories, relative ones below the file's.
+    /// Directories; relative ones below that of the configuration file.
     pub(super) fn directories(&self) -> Result<Vec<PathBuf>, PlanError> {
         Ok(self.strings(NUL)?.iter().map(|directory| self.below_directory(directory)).collect())
     }
 
-    /// A file, likewise.
+    /// A file; a relative one below the directory of the configuration file.
     pub(super) fn path(&self) -> Result<PathBuf, PlanError> {
         Ok(self.below_directory(self.text("a string", NUL)?))
     }
@@ -154,20 +154,18 @@ impl<'d> ConfigItem<'d> {
     }
 
     /// A string that has none of these characters.
-    pub(super) fn value(&self, forbidden: Forbidden) -> Result<String, PlanError> {
-        let text = self.string("a string")?;
+    pub(super) fn value(&self, expected: &str, forbidden: Forbidden) -> Result<&'d str, PlanError> {
+        let text = self.string(expected)?;
         self.has_none_of(forbidden, text, self.value.span())?;
-        Ok(text.to_owned())
+        Ok(text)
     }
 
     /// A string that is not empty, and has none of these characters.
     pub(super) fn text(&self, expected: &str, forbidden: Forbidden) -> Result<&'d str, PlanError> {
-        let text = self.string(expected)?;
-        if text.trim().is_empty() {
-            return Err(self.wrong("must not be empty", CORRECT));
+        match self.value(expected, forbidden)? {
+            text if text.trim().is_empty() => Err(self.wrong("must not be empty", CORRECT)),
+            text => Ok(text),
         }
-        self.has_none_of(forbidden, text, self.value.span())?;
-        Ok(text)
     }
 
     /// Refuses a text, its value or a key, that has one of these characters.
@@ -184,13 +182,13 @@ impl<'d> ConfigItem<'d> {
         Err(self.document.error(span, message, CORRECT))
     }
 
-    /// Its type is another one.
+    /// The error for a value of another type than expected.
     fn not(&self, expected: &str) -> PlanError {
         let message = format!("`{}` must be {expected}, not {}", self.key, self.value.get_ref().type_str());
         self.document.error(self.value.span(), message, format!("write {expected}"))
     }
 
-    /// Its value makes no sense.
+    /// The error for a value of the right type that makes no sense.
     pub(super) fn wrong(&self, fault: impl std::fmt::Display, hint: impl Into<String>) -> PlanError {
         self.document.error(self.value.span(), format!("`{}`: {fault}", self.key), hint)
     }

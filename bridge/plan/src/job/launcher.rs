@@ -53,7 +53,7 @@ impl<'a> Line<'a> {
         self.programs().map(move |args| &args[..options::parse(launcher, args).1])
     }
 
-    /// The same, with what belongs to each.
+    /// The launcher's options for each program of the job, each with its values.
     fn parsed(&self) -> impl Iterator<Item = Vec<LauncherOption<'a>>> {
         let launcher = self.launcher;
         self.programs().map(move |args| options::parse(launcher, args).0)

@@ -30,7 +30,7 @@ impl<'a> LauncherOption<'a> {
         Some((self.place + usize::from(self.joined.is_none()), self.values().next()?))
     }
 
-    /// Its second value likewise: that of a parameter of Open MPI, of which the first one is the name.
+    /// The value of a parameter of Open MPI that the option sets, and the place of its word: the option's first value is the parameter's name.
     pub(super) fn parameter(&self, name: &str) -> Option<(usize, &'a str)> {
         let [first, value] = self.words else { return None };
         (first == name).then_some((self.place + 2, value))
@@ -102,7 +102,8 @@ fn values(launcher: Launcher, name: &str, joined: Option<&str>, rest: &[String])
     }
 }
 
-/// The same for letters in one word: the last may have a value; that of an earlier one stands behind it in the word.
+/// How many of the words behind letters in one word (`-lN1`) belong to them: the last letter may have a value; that of an earlier one
+/// stands behind it in the word.
 fn of_letters(launcher: Launcher, letters: &str) -> usize {
     let with_value = if launcher == Launcher::Flux { FLUX_LETTERS } else { SLURM_LETTERS };
     let first = letters.find(|letter| with_value.contains(letter));
@@ -118,25 +119,25 @@ fn has(names: &str, name: &str) -> bool {
     names.split(' ').any(|known| known == name)
 }
 
-/// Of Open MPI, with a name and a value.
+/// Options of Open MPI with two values, the name and the value of a parameter.
 const OPEN_MPI_PAIRS: &str = "mca gmca omca gomca prtemca gprtemca pmixmca gpmixmca";
 
-/// Of both series of Open MPI, with a value.
+/// Options of both series of Open MPI with a value.
 const OPEN_MPI: &str = "\
     H N am amca app bind-to c cf cartofile cpu-list cpu-set cpus-per-proc cpus-per-rank debugger default-hostfile \
     dvm-hostfile exec-agent hnp host hostfile launch-agent machinefile map-by max-restarts max-vm-size n np npernode \
     npersocket ompi-server output-filename path personality ppr prefix preload-files preload-files-dest-dir rank-by \
     report-events report-pid report-uri rf rankfile slot-list stdin timeout tune wd wdir x xml-file xterm";
 
-/// Of Open MPI up to 4 alone.
+/// Options of Open MPI up to 4 alone with a value.
 const ORTE: &str = "tmpdir dvm-uri";
 
-/// Of Open MPI 5 alone.
+/// Options of Open MPI 5 alone with a value.
 const PRRTE: &str = "\
     display dvm dvm-uri gpu-support initial-errhandler keepalive mem-alloc-kind memory-alloc-kinds namespace \
     num-connect-retries output pid pset rtos runtime-options set-sid-timeout stream-buffering with-ft";
 
-/// Of hydra, with a value.
+/// Options of hydra with a value.
 const HYDRA: &str = "\
     arch bind-to binding bootstrap bootstrap-exec ckpoint-interval ckpoint-num ckpoint-prefix ckpointlib configfile \
     demux errfile errfile-pattern f file gpath gpu-subdevs-per-proc gpus-per-proc gwdir gumask host hostfile \
@@ -144,12 +145,12 @@ const HYDRA: &str = "\
     order-nodes outfile outfile-pattern path pmi-args port ppn perhost prepend-pattern rmk singleton-pid \
     singleton-port timeout topolib umask wdir";
 
-/// Of the hydra of Intel MPI besides.
+/// Options with a value that the hydra of Intel MPI has besides.
 const INTEL: &str = "\
     bootstrap-exec-args branch-count cpu-bind envexcl genvexcl grr gtool gtoolfile hosts-group pmi-aggregate \
     pmi-connect profile rr s tmpdir tune usize";
 
-/// Of the mpiexec of PALS, with a value.
+/// Options of the mpiexec of PALS with a value.
 const PALS: &str = "\
     arch configfile cpu-bind d depth env envlist exclude-tasks f file genv genvlist gpu-bind host hostfile hostlist \
     hosts include-tasks mem-bind n np path pmi ppn procinfo-file rankfile rlimits rmpi soft timeout umask wdir vni";
@@ -157,16 +158,16 @@ const PALS: &str = "\
 /// The commands of Flux that start a program.
 const FLUX_COMMANDS: &str = "run submit bulksubmit alloc batch";
 
-/// Of these, with a value that may be a word of its own.
+/// Options of Flux's commands with a value that may be a word of its own.
 const FLUX: &str = "\
     add-file bank bcc begin-time broker-opts cc conf cores cores-per-task cwd define dependency dump env env-file \
     env-remove error gpus-per-node gpus-per-task input job-name log log-stderr nodes nslots ntasks output queue \
     requires rlimit setattr setopt signal taskmap tasks-per-core tasks-per-node time-limit";
 
-/// The short ones of them.
+/// Short options of Flux's commands with a value.
 const FLUX_LETTERS: &str = "BNScgnoqt";
 
-/// Of `srun`, with a value that may be a word of its own.
+/// Options of `srun` with a value that may be a word of its own.
 const SLURM: &str = "\
     accel-bind account acctg-freq bb bbf bcast-exclude begin chdir cluster-constraint clusters comment constraint \
     container container-id context core-spec cores-per-socket cpu-bind cpu-freq cpus-per-gpu cpus-per-task deadline \
@@ -178,7 +179,7 @@ const SLURM: &str = "\
     reservation segment signal slurmd-debug sockets-per-node spread-segments step switches task-epilog task-prolog \
     thread-spec threads threads-per-core time time-min tmp topology tree-width tres-bind tres-per-task uid wait wckey";
 
-/// The short ones of them.
+/// Short options of `srun` with a value.
 const SLURM_LETTERS: &str = "ABCDFGJLMNRSTUWacdegimnopqrtwx";
 
 #[cfg(test)]
