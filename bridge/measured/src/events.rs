@@ -60,9 +60,9 @@ fn began(directory: &Path) -> Result<u64, MeasuredError> {
 fn missing(trace: &Recording<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let limit = &trace.head().calls;
-    for (layer, calls) in trace.beyond_limit().into_iter().filter(|(_, calls)| *calls > 0) {
+    for (layer, calls) in trace.beyond_limit().iter().filter(|(_, calls)| **calls > 0) {
         let which = if limit.starts_with("last") { "earlier" } else { "further" };
-        all.push(format!("{calls} {which} calls at {} are not recorded ({limit})", label(trace, layer)));
+        all.push(format!("{calls} {which} calls at {} are not recorded ({limit})", label(trace, *layer)));
     }
     match trace.head().lost {
         None => all.push("the process did not end by itself: this is what it recorded before".to_owned()),

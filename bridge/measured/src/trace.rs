@@ -58,7 +58,6 @@ pub(crate) struct Recording<'a> {
     /// How many calls of its thread each call is inside of.
     depths: Vec<usize>,
     clock: file::Clock,
-    layers: Vec<String>,
 }
 
 impl<'a> Recording<'a> {
@@ -67,11 +66,7 @@ impl<'a> Recording<'a> {
         let constants = constants::Constants::new(file.head.family, &file.head.objects);
         let nesting::Nesting { events, depths } = nesting::Nesting::of(&file.calls);
         let objects = objects::MadeObjects::of(&file.calls, &events, &constants, &file.head.layers);
-        let mut layers: Vec<String> = file.head.layers.clone();
-        if let Some(called) = layers.get_mut(1..) {
-            called.reverse();
-        }
-        Self { file, constants, objects, depths, clock: file.clock(), layers }
+        Self { file, constants, objects, depths, clock: file.clock() }
     }
 
     /// What the process said of itself.
@@ -81,22 +76,22 @@ impl<'a> Recording<'a> {
 
     /// The program, layers from the outermost inwards, the MPI library.
     pub(crate) fn layers(&self) -> &[String] {
-        &self.layers
+        &self.head().layers
     }
 
     /// The place of the MPI library.
     pub(crate) fn mpi(&self) -> usize {
-        self.layers.len().saturating_sub(1)
+        self.layers().len().saturating_sub(1)
     }
 
     /// Calls beyond the limit, by the layer that they came to.
-    pub(crate) fn beyond_limit(&self) -> BTreeMap<usize, u64> {
-        self.file.beyond_limit.iter().map(|(layer, calls)| (self.place(*layer), *calls)).collect()
+    pub(crate) fn beyond_limit(&self) -> &BTreeMap<usize, u64> {
+        &self.file.beyond_limit
     }
 
     /// Were there more calls than were recorded?
     pub(crate) fn is_cut(&self) -> bool {
-        self.file.head.lost.is_some_and(|lost| lost > 0) || self.file.beyond_limit.values().any(|calls| *calls > 0)
+        self.file.head.lost.is_some_and(|lost| lost > 0) || self.beyond_limit().values().any(|calls| *calls > 0)
     }
 
     /// The calls in the order in which they began.
@@ -120,27 +115,19 @@ impl<'a> Recording<'a> {
     /// The calls without their arguments and results.
     pub(crate) fn outlines(&self) -> impl Iterator<Item = RecordedCall> + '_ {
         self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| RecordedCall {
-            thread: call.record.thread,
-            sequence: call.record.sequence,
+            thread: call.thread,
+            sequence: call.sequence,
             depth: *depth,
             function: call.function,
-            caller: self.place(call.record.caller),
-            layer: self.place(call.record.layer),
-            start_ns: self.clock.nanoseconds(call.record.start),
-            end_ns: call.end().map(|end| self.clock.nanoseconds(end)),
-            duration_ns: call.end().map(|end| end.saturating_sub(call.record.start) as f64 * self.clock.ns_per_tick),
+            caller: call.caller,
+            layer: call.layer,
+            start_ns: self.clock.nanoseconds(call.start),
+            end_ns: call.end.map(|end| self.clock.nanoseconds(end)),
+            duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * self.clock.ns_per_tick),
             arguments: Vec::new(),
             result: None,
-            site: self.file.head.code.iter().find_map(|code| code.site(call.record.site)),
+            site: self.file.head.code.iter().find_map(|code| code.site(call.site)),
         })
-    }
-
-    /// The place of a layer: the file has the MPI library in front of the innermost one.
-    fn place(&self, layer: u16) -> usize {
-        match usize::from(layer) {
-            0 => 0,
-            layer => self.layers.len().saturating_sub(layer),
-        }
     }
 }
 
@@ -215,7 +202,7 @@ mod tests {
         let places: Vec<(usize, usize, usize)> =
             trace.outlines().map(|call| (call.caller, call.layer, call.depth)).collect();
         assert_eq!(places[..4], [(0, 1, 0), (1, 2, 1), (1, 2, 1), (0, 2, 0)]);
-        assert_eq!(trace.beyond_limit(), BTreeMap::from([(2, 2)]));
+        assert_eq!(trace.beyond_limit(), &BTreeMap::from([(2, 2)]));
     }
 
     #[test]

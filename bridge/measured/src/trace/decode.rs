@@ -59,8 +59,8 @@ impl Decoder<'_> {
     }
 
     pub(super) fn result(&self) -> Option<Decoded> {
-        let parameter = self.call.function.result().filter(|_| self.call.end().is_some())?;
-        let word = self.call.record.result;
+        let parameter = self.call.function.result().filter(|_| self.call.end.is_some())?;
+        let word = self.call.result;
         match parameter.kind {
             Kind::Seconds => Some(Decoded::Float(f64::from_bits(word))),
             _ => Some(self.scalar(parameter, word, HandlePlace::Result)),
