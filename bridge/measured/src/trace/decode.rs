@@ -3,6 +3,7 @@
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 use qmpi_abi::trace::{AFTER, HAS_BYTES, IS_CANCELLED};
 
+use crate::rank_record;
 use crate::trace::call::{Argument, Decoded, MpiStatus};
 use crate::trace::constants::{Constants, Family};
 use crate::trace::file::{RawCall, RawValue};
@@ -209,10 +210,7 @@ fn name(kind: Kind, value: i64, constants: &Constants) -> Option<String> {
 }
 
 fn status(bytes: &[u8], constants: &Constants) -> Decoded {
-    let int = |place: usize| {
-        let word = bytes.get(4 * place..4 * place + 4).and_then(|bytes| bytes.try_into().ok());
-        word.map_or(0, |word| u64::from(u32::from_le_bytes(word)))
-    };
+    let int = |place: usize| bytes.get(4 * place..4 * place + 4).map_or(0, rank_record::number);
     let (source, tag, bytes, cancelled) = match constants.family {
         Family::Mpich => (int(2), int(3), Some((int(1) >> 1) << 32 | int(0)), int(1) & 1 == 1),
         Family::OpenMpi => (int(0), int(1), Some(int(5) << 32 | int(4)), int(3) != 0),

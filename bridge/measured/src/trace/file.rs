@@ -8,6 +8,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, TracedCall, VERSION, Value};
 use serde::Deserialize;
 
+use crate::rank_record::number;
 use crate::trace::constants::Family;
 
 /// The first line.
@@ -131,9 +132,7 @@ impl Clock {
 /// The first words of these bytes; 0 where there are no more.
 fn words<const N: usize>(bytes: &[u8]) -> [u64; N] {
     let mut words = [0; N];
-    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
-        *word = u64::from_le_bytes(*bytes);
-    }
+    words.iter_mut().zip(bytes.chunks_exact(8)).for_each(|(word, bytes)| *word = number(bytes));
     words
 }
 

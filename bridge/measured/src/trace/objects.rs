@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use qmpi_abi::parameters::{Direction, Kind, Parameter};
 
+use crate::rank_record::number;
 use crate::trace::constants::Constants;
 use crate::trace::file::{RawCall, RawValue};
 use crate::trace::nesting::Event;
@@ -66,12 +67,7 @@ struct MadeObject {
 
 /// The numbers that a value consists of, cut in elements of so many bytes.
 pub(super) fn elements<'a>(value: &RawValue<'a>) -> impl Iterator<Item = u64> + use<'a> {
-    value.bytes.chunks_exact(value.element.max(1)).map(|bytes| {
-        let mut word = [0; 8];
-        let bytes = bytes.get(..8).unwrap_or(bytes);
-        word[..bytes.len()].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
-    })
+    value.bytes.chunks_exact(value.element.max(1)).map(number)
 }
 
 impl MadeObjects {
