@@ -1,4 +1,5 @@
-//! Pages from templates: every text that goes into one is escaped. Templates show numbers by the filters `time`, `grouped` and `percent`.
+//! Pages from templates: every text that goes into one is escaped. Templates show numbers by the filters `time`, `grouped`, `percent` and
+//! `fixed`, which has so many digits behind the point.
 
 use minijinja::{Environment, Error, UndefinedBehavior, Value};
 
@@ -13,6 +14,7 @@ pub(crate) fn render(source: &str, values: Value) -> Result<String, Error> {
     environment.add_filter("time", time);
     environment.add_filter("grouped", grouped);
     environment.add_filter("percent", percent);
+    environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
     // The name's ending switches escaping on.
     environment.add_template("page.html", source)?;
     environment.get_template("page.html")?.render(values)

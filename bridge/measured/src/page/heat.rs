@@ -17,16 +17,11 @@ const LEAST: f64 = 0.01;
 const DECADES: f64 = 17.0;
 
 /// The table of ranks. Each column has the largest time of `group` neighbouring ranks; `left_out` functions take less time than those that are
-/// shown. A row without a function is the sum of a layer, and `imbalance` how often the median is in the largest time, `shown` as a text.
+/// shown. A row without a function is the sum of a layer.
 pub(super) fn of(job: &MeasuredJob) -> Value {
     let group = job.size.div_ceil(COLUMNS).max(1);
     let row = |layer: &str, function: &str, own: &TimeSpread| {
         let (median, most) = (own.median_ns(), own.max_ns);
-        let (imbalance, shown) = match most / median {
-            ratio if median > 0.0 => (ratio, format!("{ratio:.2} ×")),
-            // No number says how often nothing is in something.
-            _ => (if most > 0.0 { f64::MAX } else { 0.0 }, "–".to_owned()),
-        };
         context! {
             layer,
             function,
@@ -35,8 +30,6 @@ pub(super) fn of(job: &MeasuredJob) -> Value {
             median,
             most,
             rank => own.max_rank,
-            imbalance,
-            shown,
         }
     };
     let layers = job.layers.iter().skip(1).map(|layer| row(&layer.label, "", &layer.own));
