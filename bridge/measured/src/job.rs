@@ -10,7 +10,7 @@ use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic};
 use crate::worlds::{self, World};
 
 /// All ranks.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct MeasuredJob {
     /// How many ranks the launchers started, or as many as there are records.
     pub size: u32,
@@ -145,13 +145,10 @@ impl MeasuredJob {
             aborted: which(&|file| file.came_to.abort),
             damaged: ranks.damaged,
             elapsed_ns: files.iter().map(|file| file.elapsed_ns).sum(),
-            probe_ns: 0.0,
-            probe_with_bytes_ns: 0.0,
             unmeasured: unmeasured(files, &numbers),
             threads: files.iter().map(|file| file.threads).max().unwrap_or(0),
             layers: labels(files).into_iter().map(|label| MeasuredLayer { label, ..Default::default() }).collect(),
-            edges: Vec::new(),
-            not_seen: Vec::new(),
+            ..Self::default()
         };
         let mut edges = BTreeMap::new();
         for (file, rank) in files.iter().zip(&numbers) {

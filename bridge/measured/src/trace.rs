@@ -20,7 +20,6 @@ mod nesting;
 mod objects;
 mod sites;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use qmpi_abi::FnId;
@@ -52,7 +51,8 @@ pub(crate) fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Re
 /// What one rank recorded, of which calls are made sense of one by one.
 #[derive(Debug)]
 pub(crate) struct Recording<'a> {
-    file: &'a file::TraceFile<'a>,
+    /// What the process said of itself, and the calls as it has recorded them.
+    pub(crate) file: &'a file::TraceFile<'a>,
     constants: constants::Constants,
     objects: objects::MadeObjects,
     /// How many calls of its thread each call is inside of.
@@ -69,14 +69,9 @@ impl<'a> Recording<'a> {
         Self { file, constants, objects, depths, clock: file.clock() }
     }
 
-    /// What the process said of itself.
-    pub(crate) fn head(&self) -> &file::TraceHead {
-        &self.file.head
-    }
-
     /// The program, layers from the outermost inwards, the MPI library.
     pub(crate) fn layers(&self) -> &[String] {
-        &self.head().layers
+        &self.file.head.layers
     }
 
     /// The place of the MPI library.
@@ -84,14 +79,9 @@ impl<'a> Recording<'a> {
         self.layers().len().saturating_sub(1)
     }
 
-    /// Calls beyond the limit, by the layer that they came to.
-    pub(crate) fn beyond_limit(&self) -> &BTreeMap<usize, u64> {
-        &self.file.beyond_limit
-    }
-
     /// Were there more calls than were recorded?
     pub(crate) fn is_cut(&self) -> bool {
-        self.file.head.lost.is_some_and(|lost| lost > 0) || self.beyond_limit().values().any(|calls| *calls > 0)
+        self.file.head.lost.is_some_and(|lost| lost > 0) || self.file.beyond_limit.values().any(|calls| *calls > 0)
     }
 
     /// The calls in the order in which they began.
@@ -133,6 +123,8 @@ impl<'a> Recording<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::file::written::{Written, file};
     use super::*;
 
@@ -202,7 +194,7 @@ mod tests {
         let places: Vec<(usize, usize, usize)> =
             trace.outlines().map(|call| (call.caller, call.layer, call.depth)).collect();
         assert_eq!(places[..4], [(0, 1, 0), (1, 2, 1), (1, 2, 1), (0, 2, 0)]);
-        assert_eq!(trace.beyond_limit(), &BTreeMap::from([(2, 2)]));
+        assert_eq!(file.beyond_limit, BTreeMap::from([(2, 2)]));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 use qmpi_abi::trace::{AFTER, HAS_BYTES, IS_CANCELLED};
 
 use crate::rank_record;
-use crate::trace::call::{Argument, Decoded, MpiStatus};
+use crate::trace::call::{Argument, Decoded};
 use crate::trace::constants::{Constants, Family};
 use crate::trace::file::{RawCall, RawValue};
 use crate::trace::objects::{HandlePlace, MadeObjects, elements, is_handle, is_pointer};
@@ -126,7 +126,9 @@ impl Decoder<'_> {
     /// What an argument points to.
     fn pointee(&self, value: &RawValue<'_>, parameter: &Parameter) -> Decoded {
         let known: Vec<Decoded> = match parameter.kind {
-            Kind::Buffer => return content(value),
+            Kind::Buffer => {
+                return Decoded::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) };
+            }
             _ if parameter.ctype().trim_start_matches("const ").starts_with("char") => {
                 return Decoded::Text(String::from_utf8_lossy(value.bytes).into_owned());
             }
@@ -153,11 +155,6 @@ impl Decoder<'_> {
             None => number(kind, word, bytes, self.constants),
         }
     }
-}
-
-/// What is in a buffer.
-fn content(value: &RawValue<'_>) -> Decoded {
-    Decoded::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) }
 }
 
 /// Does it point to as many elements as other arguments tell?
@@ -221,5 +218,5 @@ fn status(bytes: &[u8], constants: &Constants) -> Decoded {
     };
     let [source, tag] =
         [(Kind::Rank, source), (Kind::Tag, tag)].map(|(kind, word)| Box::new(number(kind, word, 4, constants)));
-    Decoded::Status(MpiStatus { source, tag, bytes, cancelled })
+    Decoded::Status { source, tag, bytes, cancelled }
 }
