@@ -29,11 +29,11 @@ struct CounterFile {
     started: u64,
     /// Bytes of the region of a thread.
     size: usize,
+    /// Where the head is mapped; null in the child of a `fork`.
+    head: AtomicPtr<u8>,
 }
 
 static FILE: OnceLock<CounterFile> = OnceLock::new();
-/// Where the head is mapped; null: there is no file.
-static HEAD_AT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
 
 /// Counts in the file at `path` from the next thread on, of which the first `bytes` are of interest; the process has `started` so many milliseconds
 /// after 1970.
@@ -43,17 +43,16 @@ pub(crate) fn share(path: &Path, started: u64, bytes: usize) {
         return;
     }
     let size = bytes.next_multiple_of(GRAIN).min(LARGEST);
-    let file = CounterFile { path, process: std::process::id().into(), started, size };
     let memory = system::map_memory(GRAIN);
-    if !memory.is_null() && file.map_over(memory, GRAIN, HEAD) && FILE.set(file).is_ok() {
-        HEAD_AT.store(memory, Ordering::Release);
+    let file = CounterFile { path, process: std::process::id().into(), started, size, head: AtomicPtr::new(memory) };
+    if !memory.is_null() && file.map_over(memory, GRAIN, HEAD) {
+        drop(FILE.set(file));
     }
 }
 
 /// The file and the head, if there are any.
 fn head() -> Option<(&'static CounterFile, *mut u8)> {
-    let head = HEAD_AT.load(Ordering::Acquire);
-    FILE.get().filter(|_| !head.is_null()).map(|file| (file, head))
+    FILE.get().map(|file| (file, file.head.load(Ordering::Acquire))).filter(|(_, head)| !head.is_null())
 }
 
 /// Says what the process is: a line of JSON, in place of an earlier one.
@@ -93,7 +92,7 @@ pub(crate) fn cover(thread: *mut u8, bytes: usize) {
 /// A child by `fork` leaves the file to its parent, as it has no report: the memory of its threads becomes memory as any other, all zero.
 pub(crate) fn in_child(threads: impl Iterator<Item = *mut u8>) {
     let Some(file) = FILE.get() else { return };
-    HEAD_AT.store(ptr::null_mut(), Ordering::Release);
+    file.head.store(ptr::null_mut(), Ordering::Release);
     for thread in threads {
         // SAFETY: the start of a thread's memory; nothing else runs in the child yet.
         if unsafe { (*thread.cast::<Region>()).magic } == MAGIC {
