@@ -30,7 +30,7 @@ pub struct MeasuredJob {
     pub elapsed_ns: u64,
     /// What a probe costs on average, in and around the call.
     pub probe_ns: f64,
-    /// The same where the probe counts bytes.
+    /// What a probe that counts bytes costs on average.
     pub probe_with_bytes_ns: f64,
     /// Calls of threads that could not be measured are missing; links of functions with an unknown number of arguments, too.
     pub unmeasured: Vec<String>,
@@ -97,14 +97,14 @@ pub struct TimeSpread {
     pub min_ns: f64,
     /// On the rank with the most.
     pub max_ns: f64,
-    /// That rank.
+    /// The rank with the most.
     pub max_rank: u32,
-    /// On each rank that has a file.
+    /// On each rank that has a record.
     pub by_rank: BTreeMap<u32, f64>,
 }
 
 impl TimeSpread {
-    /// The time in the middle, of ranks that have a file.
+    /// The median of the times of all ranks that have a record.
     pub(crate) fn median_ns(&self) -> f64 {
         median(self.by_rank.values().copied().collect())
     }
@@ -271,7 +271,7 @@ impl MeasuredJob {
     }
 }
 
-/// The value in the middle; 0 of none.
+/// The median of these values; 0 if there are none.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match (values.len() / 2, values.len() % 2) {

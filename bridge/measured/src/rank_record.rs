@@ -26,7 +26,7 @@ pub struct RankFile {
     pub came_to: CameTo,
     /// Time from start-up to the end of the process.
     pub elapsed_ns: u64,
-    /// The same in ticks.
+    /// Time from start-up to the end of the process, in ticks.
     pub ticks: u64,
     pub probe_ticks: ProbeTicks,
     /// Threads that called MPI at a time.
@@ -40,7 +40,7 @@ pub struct RankFile {
     /// Links that were called.
     #[serde(deserialize_with = "read")]
     pub links: Vec<LinkRecord>,
-    /// It wrote no record: this is what it had counted.
+    /// The rank wrote no record: this is what it had counted until it ended.
     #[serde(skip)]
     pub is_cut_off: bool,
 }
@@ -59,9 +59,9 @@ pub struct CameTo {
 pub struct ProbeTicks {
     /// To the time of the call that it measures.
     pub inside: f64,
-    /// To its caller's, which is taken off already.
+    /// To the time of that call's caller, from which it is taken off already.
     pub outside: f64,
-    /// The same where bytes are counted.
+    /// To the time of the caller, where bytes are counted.
     pub outside_with_bytes: f64,
 }
 
@@ -146,7 +146,7 @@ impl RankFile {
     }
 }
 
-/// In the order of the record. They have unsigned words and negative numbers.
+/// The columns of a record, in its order. Some have large unsigned numbers, others negative ones.
 type Columns = [Vec<i128>; 11];
 
 /// Links of columns that fit together.

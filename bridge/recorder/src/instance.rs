@@ -24,7 +24,7 @@ pub(crate) struct RecorderInstance {
     slots: [Slot; COUNT],
 }
 
-/// A function.
+/// What an instance knows of a function.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     next: AtomicUsize,
@@ -60,7 +60,7 @@ impl RecorderInstance {
         place.compare_exchange(ptr::null_mut(), instance, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// A function.
+    /// What it knows of the function of this number.
     #[inline]
     pub(crate) fn slot(&self, function: usize) -> &Slot {
         &self.slots[function]

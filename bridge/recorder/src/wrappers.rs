@@ -38,7 +38,7 @@ macro_rules! wrappers {
             }
         )*
 
-        /// That of the function with the number `F`, which has so many arguments.
+        /// The wrapper of the function with the number `F`, which has so many arguments.
         const fn with_arguments<const F: usize>(count: u8) -> *const () {
             match count {
                 $($count => $name::<F> as *const (),)*

@@ -35,7 +35,7 @@ pub(crate) struct RecordedCall {
     pub(crate) duration_ns: Option<f64>,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) result: Option<Decoded>,
-    /// Where the program made it, if the program did.
+    /// Where the program made the call, if no layer did.
     pub(crate) site: Option<Site>,
 }
 

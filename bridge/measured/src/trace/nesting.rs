@@ -9,7 +9,7 @@ use crate::trace::file::RawCall;
 pub(super) enum Event {
     /// The call with this number.
     Begin(usize),
-    /// It has returned.
+    /// The call with this number returns.
     End(usize),
 }
 
