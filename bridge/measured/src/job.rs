@@ -177,11 +177,13 @@ impl MeasuredJob {
         job
     }
 
+    /// The functions that the program calls and of which no call comes to a tool; `None`: the tool sees all.
     fn not_seen_by(&self, tool: &MeasuredLayer) -> Option<UnseenCalls> {
-        let made = self.layers.first()?.functions.iter().map(|(name, function)| (name, function.calls_out));
-        UnseenCalls::of(&tool.label, made, |name| {
-            tool.functions.get(name).is_some_and(|function| function.calls_in > 0)
-        })
+        let is_seen = |name: &str| tool.functions.get(name).is_some_and(|function| function.calls_in > 0);
+        let made = self.layers.first()?.functions.iter().map(|(name, function)| (name.clone(), function.calls_out));
+        let functions: BTreeMap<String, u64> = made.filter(|(name, calls)| *calls > 0 && !is_seen(name)).collect();
+        let calls = functions.values().sum();
+        (calls > 0).then(|| UnseenCalls { layer: tool.label.clone(), calls, functions })
     }
 
     /// What layers did not see of the program's calls, a sentence for each.
