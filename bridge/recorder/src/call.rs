@@ -94,7 +94,7 @@ pub(crate) fn take_off(outside: [u64; 2]) {
 #[inline(never)]
 pub(crate) fn begin(context: usize, tool: c_int, function: usize, words: &[u64]) -> CallUnderWay {
     let instance = instance::of(tool);
-    let slot = instance.slot(function);
+    let slot = &instance.slots[function];
     let mut thread = thread::known();
     if !slot.is_known() || thread.is_none() {
         thread = first_call(instance, function);

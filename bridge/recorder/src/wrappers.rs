@@ -153,7 +153,7 @@ mod tests {
         let is_double = |id: FnId| id.function().result == ResultKind::Double;
         for (id, _) in all() {
             let next = if is_double(id) { time as *const () } else { target as *const () };
-            instance.slot(id.index()).lead_to(next as usize, 5);
+            instance.slots[id.index()].lead_to(next as usize, 5);
         }
         assert!(instance.publish());
         for (id, wrapper) in all() {
