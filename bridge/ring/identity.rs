@@ -4,6 +4,8 @@
 // It is a hash of the sources of both, of the compiler and of what it compiles for: the same sources give it again, in any
 // directory, with git or without.
 
+use std::hash::{Hash, Hasher};
+
 /// Sets `QMPI_BUILD` for the crate to the number, in 16 digits.
 fn identify() {
     // Crates that are in neither library.
@@ -11,7 +13,7 @@ fn identify() {
     let bridge = std::path::Path::new("..");
     let mut crates = entries(bridge);
     crates.retain(|path| path.join("src").is_dir() && !OTHERS.iter().any(|other| path.ends_with(other)));
-    let mut hash = Hash(0xcbf2_9ce4_8422_2325);
+    let mut hash = std::hash::DefaultHasher::new();
     for path in crates.iter().flat_map(|path| [path.join("Cargo.toml"), path.join("src")]) {
         println!("cargo::rerun-if-changed={}", path.display());
         add(&mut hash, &path);
@@ -19,20 +21,20 @@ fn identify() {
     println!("cargo::rerun-if-changed=../ring/identity.rs");
     // Types that are not `repr(C)` are laid out as the compiler likes.
     for name in ["CARGO_PKG_VERSION", "TARGET", "PROFILE"] {
-        hash.add(std::env::var(name).unwrap_or_default().as_bytes());
+        std::env::var(name).unwrap_or_default().hash(&mut hash);
     }
     let compiler = std::process::Command::new(std::env::var_os("RUSTC").expect("RUSTC")).arg("-vV").output();
-    hash.add(&compiler.expect("the compiler says its version").stdout);
-    println!("cargo::rustc-env=QMPI_BUILD={:016x}", hash.0);
+    compiler.expect("the compiler says its version").stdout.hash(&mut hash);
+    println!("cargo::rustc-env=QMPI_BUILD={:016x}", hash.finish());
 }
 
 /// A file, or all files of a directory, with their names.
-fn add(hash: &mut Hash, path: &std::path::Path) {
+fn add(hash: &mut impl Hasher, path: &std::path::Path) {
     if path.is_dir() {
         entries(path).iter().for_each(|path| add(hash, path));
     } else {
-        hash.add(path.to_string_lossy().as_bytes());
-        hash.add(&std::fs::read(path).expect("a source file can be read"));
+        path.to_string_lossy().hash(hash);
+        std::fs::read(path).expect("a source file can be read").hash(hash);
     }
 }
 
@@ -41,16 +43,4 @@ fn entries(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
     paths
-}
-
-/// FNV-1a, of 64 bits.
-struct Hash(u64);
-
-impl Hash {
-    fn add(&mut self, bytes: &[u8]) {
-        // The length keeps apart what follows each other.
-        for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
 }

@@ -16,7 +16,7 @@ use qmpi_loader::Process;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::process::loader_lock;
 use qmpi_mpir::address::Address;
-use qmpi_mpir::message::{self, Kind};
+use qmpi_mpir::message;
 use qmpi_mpir::{GO, VARIABLE};
 use qmpi_system::Locked;
 use socket::Connection;
@@ -28,7 +28,7 @@ use crate::ring::{is_entry, ring};
 pub(crate) extern "C" fn register(abort: usize) {
     static IS_TOLD: AtomicBool = AtomicBool::new(false);
     if !IS_TOLD.swap(true, Ordering::Relaxed) {
-        tell(Kind::Rank, 0);
+        tell(None);
     }
     loader_lock::with(|lock| watch_abort(lock, abort));
 }
@@ -75,24 +75,25 @@ fn watch_fortran(lock: &LinkerLock) {
 
 extern "C" fn at_abort(_: usize, code: usize) {
     // The function takes an `int`: the upper half of the register says nothing.
-    tell(Kind::Abort, (code as u32).cast_signed());
+    tell(Some((code as u32).cast_signed()));
 }
 
-fn tell(kind: Kind, code: c_int) {
+/// Tells of this process: that it is there, or the code with which it has called MPI_Abort.
+fn tell(abort: Option<c_int>) {
     let Ok(value) = std::env::var(VARIABLE) else { return };
     let Some(address) = Address::parse(&value) else { return };
     let local = Connection::to_name(address.name).ok();
     let to_network = |address| Connection::to_network(address).ok();
     let Some(connection) = local.or_else(|| address.of_network().find_map(to_network)) else { return };
-    let numbers = [code, std::process::id().cast_signed()].map(|number| number.to_string());
+    let (code, pid) = (abort.map_or_else(String::new, |code| code.to_string()), std::process::id().to_string());
     let system = rustix::system::uname();
     let executable = std::fs::read_link("/proc/self/exe").unwrap_or_default();
     let variable = |name: &str| Some([name.as_bytes(), b"=", std::env::var_os(name)?.as_bytes()].concat());
     let variables: Vec<Vec<u8>> = qmpi_plan::told_by_launchers().filter_map(variable).collect();
-    let mut fields = vec![numbers[0].as_bytes(), numbers[1].as_bytes()];
+    let mut fields = vec![code.as_bytes(), pid.as_bytes()];
     fields.extend([system.nodename().to_bytes(), executable.as_os_str().as_bytes()]);
     fields.extend(variables.iter().map(Vec::as_slice));
-    if connection.send(&message::write(address.token, kind, &fields)).is_ok() {
+    if connection.send(&message::write(address.token, &fields)).is_ok() {
         while connection.receive().is_some_and(|byte| byte != GO) {}
     }
 }

@@ -18,18 +18,6 @@ pub struct UnseenCalls {
 }
 
 impl UnseenCalls {
-    /// `made`: how often the program called each function. `seen`: the functions that came to the layer. `None`: it saw all.
-    pub(crate) fn of<'a>(
-        layer: &str,
-        made: impl Iterator<Item = (&'a String, u64)>,
-        seen: impl Fn(&str) -> bool,
-    ) -> Option<Self> {
-        let functions: BTreeMap<String, u64> =
-            made.filter(|(name, calls)| *calls > 0 && !seen(name)).map(|(name, calls)| (name.clone(), calls)).collect();
-        let calls = functions.values().sum();
-        (calls > 0).then(|| Self { layer: layer.to_owned(), calls, functions })
-    }
-
     /// One sentence.
     pub(crate) fn text(&self, all_calls: u64) -> String {
         let Self { layer, calls, functions } = self;

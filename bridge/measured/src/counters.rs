@@ -6,7 +6,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::counters::{BUCKETS, GRAIN, HEAD, MAGIC, PLACES, TABLE, THREAD};
 use serde::Deserialize;
 
-use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic, entry};
+use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic, entry, number};
 
 /// What is in a head besides the beginning of a record.
 #[derive(Deserialize)]
@@ -92,7 +92,7 @@ fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
 }
 
 fn word(bytes: &[u8], place: usize) -> Option<u64> {
-    bytes.get(place..place + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes)
+    bytes.get(place..place + 8).map(number)
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ pub fn text(directory: &Path, has_sites: bool) -> Result<String, MeasuredError> 
         let _ = writeln!(
             text,
             "rank {} (process {}, {}): {}",
-            trace.head().rank,
-            trace.head().process,
-            trace.head().mpi,
+            trace.file.head.rank,
+            trace.file.head.process,
+            trace.file.head.mpi,
             trace.layers().join(" > ")
         );
         let width = trace.layers().iter().map(|layer| layer.chars().count()).max().unwrap_or(0);
@@ -59,12 +59,12 @@ fn began(directory: &Path) -> Result<u64, MeasuredError> {
 /// What the trace of a rank does not have.
 fn missing(trace: &Recording<'_>) -> Vec<String> {
     let mut all = Vec::new();
-    let limit = &trace.head().calls;
-    for (layer, calls) in trace.beyond_limit().into_iter().filter(|(_, calls)| *calls > 0) {
+    let limit = &trace.file.head.calls;
+    for (layer, calls) in trace.file.beyond_limit.iter().filter(|(_, calls)| **calls > 0) {
         let which = if limit.starts_with("last") { "earlier" } else { "further" };
-        all.push(format!("{calls} {which} calls at {} are not recorded ({limit})", label(trace, layer)));
+        all.push(format!("{calls} {which} calls at {} are not recorded ({limit})", label(trace, *layer)));
     }
-    match trace.head().lost {
+    match trace.file.head.lost {
         None => all.push("the process did not end by itself: this is what it recorded before".to_owned()),
         Some(0) => {}
         Some(lost) => all.push(format!("{lost} calls are lost: there was no room for them")),
@@ -90,7 +90,7 @@ pub fn events(directory: &Path) -> Result<Json, MeasuredError> {
                 events.push(event);
             }
         };
-        name(None, format!("rank {} (process {})", trace.head().rank, trace.head().process), number);
+        name(None, format!("rank {} (process {})", trace.file.head.rank, trace.file.head.process), number);
         let rows: BTreeSet<(u32, usize)> = trace.outlines().map(|call| (call.thread, call.layer)).collect();
         for (thread, layer) in rows {
             let row = row(trace, thread, layer);

@@ -10,7 +10,7 @@ use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic};
 use crate::worlds::{self, World};
 
 /// All ranks.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct MeasuredJob {
     /// How many ranks the launchers started, or as many as there are records.
     pub size: u32,
@@ -30,7 +30,7 @@ pub struct MeasuredJob {
     pub elapsed_ns: u64,
     /// What a probe costs on average, in and around the call.
     pub probe_ns: f64,
-    /// The same where the probe counts bytes.
+    /// What a probe that counts bytes costs on average.
     pub probe_with_bytes_ns: f64,
     /// Calls of threads that could not be measured are missing; links of functions with an unknown number of arguments, too.
     pub unmeasured: Vec<String>,
@@ -97,14 +97,14 @@ pub struct TimeSpread {
     pub min_ns: f64,
     /// On the rank with the most.
     pub max_ns: f64,
-    /// That rank.
+    /// The rank with the most.
     pub max_rank: u32,
-    /// On each rank that has a file.
+    /// On each rank that has a record.
     pub by_rank: BTreeMap<u32, f64>,
 }
 
 impl TimeSpread {
-    /// The time in the middle, of ranks that have a file.
+    /// The median of the times of all ranks that have a record.
     pub(crate) fn median_ns(&self) -> f64 {
         median(self.by_rank.values().copied().collect())
     }
@@ -145,13 +145,10 @@ impl MeasuredJob {
             aborted: which(&|file| file.came_to.abort),
             damaged: ranks.damaged,
             elapsed_ns: files.iter().map(|file| file.elapsed_ns).sum(),
-            probe_ns: 0.0,
-            probe_with_bytes_ns: 0.0,
             unmeasured: unmeasured(files, &numbers),
             threads: files.iter().map(|file| file.threads).max().unwrap_or(0),
             layers: labels(files).into_iter().map(|label| MeasuredLayer { label, ..Default::default() }).collect(),
-            edges: Vec::new(),
-            not_seen: Vec::new(),
+            ..Self::default()
         };
         let mut edges = BTreeMap::new();
         for (file, rank) in files.iter().zip(&numbers) {
@@ -180,11 +177,13 @@ impl MeasuredJob {
         job
     }
 
+    /// The functions that the program calls and of which no call comes to a tool; `None`: the tool sees all.
     fn not_seen_by(&self, tool: &MeasuredLayer) -> Option<UnseenCalls> {
-        let made = self.layers.first()?.functions.iter().map(|(name, function)| (name, function.calls_out));
-        UnseenCalls::of(&tool.label, made, |name| {
-            tool.functions.get(name).is_some_and(|function| function.calls_in > 0)
-        })
+        let is_seen = |name: &str| tool.functions.get(name).is_some_and(|function| function.calls_in > 0);
+        let made = self.layers.first()?.functions.iter().map(|(name, function)| (name.clone(), function.calls_out));
+        let functions: BTreeMap<String, u64> = made.filter(|(name, calls)| *calls > 0 && !is_seen(name)).collect();
+        let calls = functions.values().sum();
+        (calls > 0).then(|| UnseenCalls { layer: tool.label.clone(), calls, functions })
     }
 
     /// What layers did not see of the program's calls, a sentence for each.
@@ -274,7 +273,7 @@ impl MeasuredJob {
     }
 }
 
-/// The value in the middle; 0 of none.
+/// The median of these values; 0 if there are none.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match (values.len() / 2, values.len() % 2) {

@@ -8,12 +8,11 @@
 //! | what a rank left: its record, or the counters of a rank that wrote none; the directory with them | `rank_record`, `counters`, [`rank_file`] |
 //! | ranks of several worlds in one row; the sums of a job, what layers did not see | `worlds`, `job`, `blind_spots` |
 //! | the calls that ranks recorded; as text, or as events for Perfetto | `trace`, [`events`] |
-//! | a job for a terminal, for a browser | `bytes`, `notes`, [`tables`], `template`, [`page`] |
+//! | a job for a terminal, for a browser | `passed_on`, `notes`, [`tables`], `template`, [`page`] |
 //! | how a command ended; two sides of tools | [`ended`], [`compare`] |
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
 mod blind_spots;
-mod bytes;
 pub mod compare;
 mod counters;
 pub mod ended;
@@ -22,6 +21,7 @@ pub mod events;
 mod job;
 mod notes;
 pub mod page;
+mod passed_on;
 pub mod rank_file;
 mod rank_record;
 pub mod tables;

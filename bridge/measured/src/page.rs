@@ -12,7 +12,8 @@ use minijinja::{Error, Value, context};
 
 use crate::job::MeasuredJob;
 use crate::tables::time;
-use crate::{notes, template};
+use crate::template::{self, grouped, percent};
+use crate::{notes, passed_on};
 
 /// The page.
 ///
@@ -28,8 +29,8 @@ pub fn html(job: &MeasuredJob) -> Result<String, Error> {
             summary => summary(job),
             figure => figure::of(job),
             layers => rows::layers(job),
-            calls => rows::calls(job),
-            bytes => rows::bytes(job),
+            calls => rows::passed_on(&passed_on::calls(job), grouped),
+            bytes => rows::passed_on(&passed_on::bytes(job), passed_on::size),
             labels => job.layers.iter().map(|layer| layer.label.as_str()).collect::<Vec<_>>(),
             functions => rows::functions(job),
             distributions => times::all(job),
@@ -51,7 +52,7 @@ fn summary(job: &MeasuredJob) -> Value {
     // Times of threads add up and may be more than the run.
     let all = (in_tools + in_mpi + program).max(1.0);
     let part = |kind: &str, name: &str, ns: f64| {
-        context! { kind, name, time => time(ns), share => rows::percent(job.share(ns)), width => 100.0 * ns / all }
+        context! { kind, name, time => time(ns), share => percent(job.share(ns)), width => 100.0 * ns / all }
     };
     let costliest = tools.iter().max_by(|left, right| left.own.sum_ns.total_cmp(&right.own.sum_ns));
     let costliest = costliest.filter(|layer| layer.own.sum_ns > 0.0).map(|layer| {
@@ -59,15 +60,15 @@ fn summary(job: &MeasuredJob) -> Value {
         context! {
             layer => layer.label,
             time => time(layer.own.sum_ns),
-            share => rows::percent(job.share(layer.own.sum_ns)),
+            share => percent(job.share(layer.own.sum_ns)),
             function => function.map_or("", |(name, _)| name.as_str()),
             in_function => function.map_or_else(String::new, |(_, function)| time(function.own.sum_ns)),
         }
     });
-    let ranks = rows::grouped(u64::from(job.size));
+    let ranks = grouped(u64::from(job.size));
     context! {
         layers => tools.iter().map(|layer| layer.label.as_str()).collect::<Vec<_>>(),
-        ranks => if here == job.size as usize { ranks } else { format!("{} of {ranks}", rows::grouped(here as u64)) },
+        ranks => if here == job.size as usize { ranks } else { format!("{} of {ranks}", grouped(here as u64)) },
         several => job.size > 1,
         run => time(job.elapsed_ns as f64 / here.max(1) as f64),
         total => time(job.elapsed_ns as f64),
@@ -77,8 +78,8 @@ fn summary(job: &MeasuredJob) -> Value {
             part("tools", "Tools", in_tools),
             part("mpi", "The MPI library", in_mpi),
         ],
-        calls_of_program => rows::grouped(job.layers.first().map_or(0, |layer| layer.calls_out)),
-        calls_of_mpi => rows::grouped(mpi.map_or(0, |layer| layer.calls_in)),
+        calls_of_program => grouped(job.layers.first().map_or(0, |layer| layer.calls_out)),
+        calls_of_mpi => grouped(mpi.map_or(0, |layer| layer.calls_in)),
         costliest,
     }
 }
@@ -86,7 +87,7 @@ fn summary(job: &MeasuredJob) -> Value {
 /// What is not in the numbers: how many ranks, and what is to be known of others; links, of which all layers have one that is not said.
 fn left_out(job: &MeasuredJob) -> Value {
     context! {
-        count => rows::grouped(job.missing.len() as u64),
+        count => grouped(job.missing.len() as u64),
         notes => notes::all(job).into_iter().chain(job.blind_spots()).collect::<Vec<_>>(),
         links => job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).collect::<Vec<_>>(),
         probe => time(job.probe_ns),

@@ -26,7 +26,7 @@ pub struct RankFile {
     pub came_to: CameTo,
     /// Time from start-up to the end of the process.
     pub elapsed_ns: u64,
-    /// The same in ticks.
+    /// Time from start-up to the end of the process, in ticks.
     pub ticks: u64,
     pub probe_ticks: ProbeTicks,
     /// Threads that called MPI at a time.
@@ -40,7 +40,7 @@ pub struct RankFile {
     /// Links that were called.
     #[serde(deserialize_with = "read")]
     pub links: Vec<LinkRecord>,
-    /// It wrote no record: this is what it had counted.
+    /// The rank wrote no record: this is what it had counted until it ended.
     #[serde(skip)]
     pub is_cut_off: bool,
 }
@@ -59,9 +59,9 @@ pub struct CameTo {
 pub struct ProbeTicks {
     /// To the time of the call that it measures.
     pub inside: f64,
-    /// To its caller's, which is taken off already.
+    /// To the time of that call's caller, from which it is taken off already.
     pub outside: f64,
-    /// The same where bytes are counted.
+    /// To the time of the caller, where bytes are counted.
     pub outside_with_bytes: f64,
 }
 
@@ -89,6 +89,11 @@ pub(crate) fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) ->
         list.push((key, V::default()));
     }
     &mut list[place].1
+}
+
+/// A number as machines store it that `qmpi` runs on, the lowest byte first: its first eight bytes, or as many as there are.
+pub(crate) fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().take(8).rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 /// Calls, and the bytes that they move where their arguments tell.
@@ -141,22 +146,8 @@ impl RankFile {
     }
 }
 
-/// In the order of the record.
-#[derive(Deserialize)]
-struct Columns(
-    Vec<usize>,
-    Vec<usize>,
-    Vec<usize>,
-    Vec<u64>,
-    Vec<u64>,
-    Vec<u64>,
-    // Times, with exponents.
-    Vec<f64>,
-    Vec<f64>,
-    Vec<f64>,
-    Vec<u32>,
-    Vec<i64>,
-);
+/// The columns of a record, in its order. Some have large unsigned numbers, others negative ones.
+type Columns = [Vec<i128>; 11];
 
 /// Links of columns that fit together.
 fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<LinkRecord>, D::Error> {
@@ -164,28 +155,31 @@ fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<LinkRecord>, D
 }
 
 fn links(columns: &Columns) -> Option<Vec<LinkRecord>> {
-    let Columns(functions, layers, callers, calls, sent, received, own, inclusive, longest, first, histogram) = columns;
+    let [functions, layers, callers, calls, sent, received, own, inclusive, longest, first, histogram] = columns;
+    let place = |column: &[i128], row: usize| usize::try_from(*column.get(row)?).ok();
+    let number = |column: &[i128], row: usize| u64::try_from(*column.get(row)?).ok();
     let mut links: Vec<LinkRecord> = Vec::new();
     let (mut function, mut last) = (0, None);
-    for (row, step) in functions.iter().enumerate() {
-        function += step;
-        let layer = *layers.get(row)?;
+    for row in 0..functions.len() {
+        function += place(functions, row)?;
+        let layer = place(layers, row)?;
         if last.replace((function, layer)) != Some((function, layer)) {
             let id = FnId::from_index(function)?;
             links.push(LinkRecord { layer, function: id.name().to_owned(), ..LinkRecord::default() });
         }
-        let bytes = MovedBytes { sent: *sent.get(row)?, received: *received.get(row)? };
-        let caller = entry(&mut links.last_mut()?.callers, *callers.get(row)?);
-        *caller += Traffic { calls: *calls.get(row)?, bytes };
+        let bytes = MovedBytes { sent: number(sent, row)?, received: number(received, row)? };
+        let caller = entry(&mut links.last_mut()?.callers, place(callers, row)?);
+        *caller += Traffic { calls: number(calls, row)?, bytes };
     }
     let mut counts = histogram.split(|count| *count < 0);
     for (row, link) in links.iter_mut().enumerate() {
-        let or = |number: f64, other: u64| if number == 0.0 { other } else { number as u64 };
+        // A time that is left by an exception may be negative, which counts as none.
+        let or = |number: i128, other: u64| if number == 0 { other } else { number.max(0) as u64 };
         link.own = *own.get(row)? as i64;
         link.inclusive = or(*inclusive.get(row)?, link.own.max(0).cast_unsigned());
         link.longest = or(*longest.get(row)?, link.inclusive);
-        let counts = counts.next()?.iter().map(|count| count.unsigned_abs());
-        link.histogram = (*first.get(row)?..).zip(counts).filter(|(_, count)| *count > 0).collect();
+        let counts = counts.next()?.iter().map(|count| *count as u64);
+        link.histogram = (*first.get(row)? as u32..).zip(counts).filter(|(_, count)| *count > 0).collect();
     }
     Some(links)
 }
@@ -194,8 +188,8 @@ fn links(columns: &Columns) -> Option<Vec<LinkRecord>> {
 mod tests {
     use super::*;
 
-    /// What `columns.rs` of the core expects of itself.
-    const TEXT: &str = "[[7,3,0,0],[1,1,1,2],[0,1,2,1],[1,1,3,4],[0,40,1,40],[0,0,2,0],[9,500,-5],[0,0,1235e3],[0,0,99],[9,9,9],\
+    /// What `columns.rs` of the recorder expects of itself.
+    const TEXT: &str = "[[7,3,0,0],[1,1,1,2],[0,1,2,1],[1,1,3,4],[0,40,1,40],[0,0,2,0],[9,500,-5],[0,0,1235000],[0,0,99],[9,9,9],\
         [3,0,1,-1,3,0,1,-1,3,0,1,-1]]";
 
     #[test]

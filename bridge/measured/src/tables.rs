@@ -5,9 +5,9 @@ use std::fmt::Write;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table, TableComponent};
 
-use crate::bytes::{self, PassedOn};
 use crate::job::{MeasuredFunction, MeasuredJob, MeasuredLayer, TimeSpread};
 use crate::notes;
+use crate::passed_on::{self, PassedRow};
 
 /// Rows of a table without `--all`.
 const ROWS: usize = 20;
@@ -20,7 +20,7 @@ pub fn tables(job: &MeasuredJob, all: bool) -> String {
     let here = job.size as usize - job.missing.len();
     let run = time(job.elapsed_ns as f64 / here.max(1) as f64);
     let mut text = with_notes(job, format!("{here} of {} ranks, {run} each on average.", job.size));
-    let bytes = bytes::rows(job);
+    let bytes = passed_on::bytes(job);
     // Writing into a String cannot fail, here and below.
     let mut show = |head: &str, table: Table| {
         let _ = writeln!(text, "\n{head}\n{table}");
@@ -28,12 +28,12 @@ pub fn tables(job: &MeasuredJob, all: bool) -> String {
     show("What each layer costs. Own time is time in the layer itself, without the layers below.", costs(job));
     show(
         "Calls of each function, and what layers make of them. 4 → 6: of 4 that come in it makes 6; +2: it makes 2 of its own.",
-        calls(job, all),
+        passed_on(job, &passed_on::calls(job), |calls| calls.to_string(), all),
     );
     if !bytes.is_empty() {
         show(
             "Bytes that these calls send, and the room that they have for what they receive, where their arguments tell.",
-            moved(job, &bytes, all),
+            passed_on(job, &bytes, passed_on::size, all),
         );
     }
     show("Where the time goes: own time of each function at each layer.", times(job, all));
@@ -54,7 +54,8 @@ pub fn tables(job: &MeasuredJob, all: bool) -> String {
 /// How often each function came to each layer, and what the layers make of the calls.
 pub fn call_table(job: &MeasuredJob) -> String {
     let head = format!("Calls on {} of {} ranks.", job.size as usize - job.missing.len(), job.size);
-    format!("{}{}\n", with_notes(job, head), calls(job, true))
+    let calls = passed_on(job, &passed_on::calls(job), |calls| calls.to_string(), true);
+    format!("{}{calls}\n", with_notes(job, head))
 }
 
 /// A line, and what is to be known of the ranks.
@@ -72,10 +73,6 @@ fn table<'a>(head: impl IntoIterator<Item = &'a str>) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
-}
-
-fn labels(job: &MeasuredJob) -> impl Iterator<Item = &str> {
-    job.layers.iter().map(|layer| layer.label.as_str())
 }
 
 /// Adds rows, or without `all` the first ones and how many more there are.
@@ -110,30 +107,20 @@ fn own_time(job: &MeasuredJob, own: &TimeSpread, calls: u64) -> [String; 6] {
     ]
 }
 
-/// A row for each function, those first that are called most often.
-fn calls(job: &MeasuredJob, all: bool) -> Table {
-    let functions = job.functions_by_calls();
-    let mut rows = table(["function"].into_iter().chain(labels(job)));
-    let row = |name: &str| {
-        let cell = |place| PassedOn::of_calls(job, place, name).text(|calls| calls.to_string());
-        [name.to_owned()].into_iter().chain((0..job.layers.len()).map(cell)).collect::<Vec<_>>()
-    };
-    add_rows(&mut rows, functions.into_iter().map(row), all);
-    rows
-}
-
-/// A row for each function that moves bytes, those first that move the most.
-fn moved(job: &MeasuredJob, bytes: &[bytes::MovedRow<'_>], all: bool) -> Table {
-    let mut rows = table(["function", "bytes"].into_iter().chain(labels(job)));
-    if let Some(column) = rows.column_mut(1) {
+/// What layers make of the calls of each function, or of the bytes that they move: a row for each.
+fn passed_on(job: &MeasuredJob, rows: &[PassedRow<'_>], shown: fn(u64) -> String, all: bool) -> Table {
+    let has_ways = rows.iter().any(|row| row.way.is_some());
+    let labels = job.layers.iter().map(|layer| layer.label.as_str());
+    let mut table = table(["function"].into_iter().chain(has_ways.then_some("bytes")).chain(labels));
+    if let Some(column) = table.column_mut(1).filter(|_| has_ways) {
         column.set_cell_alignment(CellAlignment::Left);
     }
-    let row = |row: &bytes::MovedRow<'_>| {
-        let names = [row.function, row.way].map(str::to_owned).into_iter();
-        names.chain(row.cells.iter().map(|cell| cell.text(bytes::size))).collect::<Vec<_>>()
+    let row = |row: &PassedRow<'_>| {
+        let names = [row.function].into_iter().chain(row.way).map(str::to_owned);
+        names.chain(row.cells.iter().map(|cell| cell.text(shown))).collect::<Vec<_>>()
     };
-    add_rows(&mut rows, bytes.iter().map(row), all);
-    rows
+    add_rows(&mut table, rows.iter().map(row), all);
+    table
 }
 
 fn times(job: &MeasuredJob, all: bool) -> Table {

@@ -20,7 +20,6 @@ mod nesting;
 mod objects;
 mod sites;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use qmpi_abi::FnId;
@@ -52,13 +51,13 @@ pub(crate) fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Re
 /// What one rank recorded, of which calls are made sense of one by one.
 #[derive(Debug)]
 pub(crate) struct Recording<'a> {
-    file: &'a file::TraceFile<'a>,
+    /// What the process said of itself, and the calls as it has recorded them.
+    pub(crate) file: &'a file::TraceFile<'a>,
     constants: constants::Constants,
     objects: objects::MadeObjects,
     /// How many calls of its thread each call is inside of.
     depths: Vec<usize>,
     clock: file::Clock,
-    layers: Vec<String>,
 }
 
 impl<'a> Recording<'a> {
@@ -67,31 +66,17 @@ impl<'a> Recording<'a> {
         let constants = constants::Constants::new(file.head.family, &file.head.objects);
         let nesting::Nesting { events, depths } = nesting::Nesting::of(&file.calls);
         let objects = objects::MadeObjects::of(&file.calls, &events, &constants, &file.head.layers);
-        let mut layers: Vec<String> = file.head.layers.clone();
-        if let Some(called) = layers.get_mut(1..) {
-            called.reverse();
-        }
-        Self { file, constants, objects, depths, clock: file.clock(), layers }
-    }
-
-    /// What the process said of itself.
-    pub(crate) fn head(&self) -> &file::TraceHead {
-        &self.file.head
+        Self { file, constants, objects, depths, clock: file.clock() }
     }
 
     /// The program, layers from the outermost inwards, the MPI library.
     pub(crate) fn layers(&self) -> &[String] {
-        &self.layers
+        &self.file.head.layers
     }
 
     /// The place of the MPI library.
     pub(crate) fn mpi(&self) -> usize {
-        self.layers.len().saturating_sub(1)
-    }
-
-    /// Calls beyond the limit, by the layer that they came to.
-    pub(crate) fn beyond_limit(&self) -> BTreeMap<usize, u64> {
-        self.file.beyond_limit.iter().map(|(layer, calls)| (self.place(*layer), *calls)).collect()
+        self.layers().len().saturating_sub(1)
     }
 
     /// Were there more calls than were recorded?
@@ -120,32 +105,26 @@ impl<'a> Recording<'a> {
     /// The calls without their arguments and results.
     pub(crate) fn outlines(&self) -> impl Iterator<Item = RecordedCall> + '_ {
         self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| RecordedCall {
-            thread: call.record.thread,
-            sequence: call.record.sequence,
+            thread: call.thread,
+            sequence: call.sequence,
             depth: *depth,
             function: call.function,
-            caller: self.place(call.record.caller),
-            layer: self.place(call.record.layer),
-            start_ns: self.clock.nanoseconds(call.record.start),
-            end_ns: call.end().map(|end| self.clock.nanoseconds(end)),
-            duration_ns: call.end().map(|end| end.saturating_sub(call.record.start) as f64 * self.clock.ns_per_tick),
+            caller: call.caller,
+            layer: call.layer,
+            start_ns: self.clock.nanoseconds(call.start),
+            end_ns: call.end.map(|end| self.clock.nanoseconds(end)),
+            duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * self.clock.ns_per_tick),
             arguments: Vec::new(),
             result: None,
-            site: self.file.head.code.iter().find_map(|code| code.site(call.record.site)),
+            site: self.file.head.code.iter().find_map(|code| code.site(call.site)),
         })
-    }
-
-    /// The place of a layer: the file has the MPI library in front of the innermost one.
-    fn place(&self, layer: u16) -> usize {
-        match usize::from(layer) {
-            0 => 0,
-            layer => self.layers.len().saturating_sub(layer),
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::file::written::{Written, file};
     use super::*;
 
@@ -215,7 +194,7 @@ mod tests {
         let places: Vec<(usize, usize, usize)> =
             trace.outlines().map(|call| (call.caller, call.layer, call.depth)).collect();
         assert_eq!(places[..4], [(0, 1, 0), (1, 2, 1), (1, 2, 1), (0, 2, 0)]);
-        assert_eq!(trace.beyond_limit(), BTreeMap::from([(2, 2)]));
+        assert_eq!(file.beyond_limit, BTreeMap::from([(2, 2)]));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! ```text
 //! QMPI_MPIR   TOKEN@NAME[,ENDPOINT]...         NAME: a Unix socket without a file (abstract); for ranks of other hosts: TCP
 //! message     length of the rest, four bytes, the lowest first
-//!             TOKEN \0 KIND \0 CODE \0 PID \0 HOST \0 EXECUTABLE \0 [NAME=VALUE \0]...
+//!             TOKEN \0 CODE \0 PID \0 HOST \0 EXECUTABLE \0 [NAME=VALUE \0]...
+//!             CODE: of MPI_Abort, which the process has called; empty: the process is there
 //! answer      GO, once the process may go on; a connection that ends means the same
 //! ```
 //!

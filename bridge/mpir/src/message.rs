@@ -2,31 +2,13 @@
 
 use crate::{LIMIT, TOKEN};
 
-/// What a process says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// It is there.
-    Rank,
-    /// It has called `MPI_Abort`.
-    Abort,
-}
-
-impl Kind {
-    const fn name(self) -> &'static str {
-        match self {
-            Kind::Rank => "rank",
-            Kind::Abort => "abort",
-        }
-    }
-}
-
 /// Bytes of the length before the fields.
 const HEAD: usize = 4;
 
-/// The bytes of a message: the fields that come behind the token and the kind. One that does not fit is left out with all that follow.
-pub fn write(token: &str, kind: Kind, fields: &[&[u8]]) -> Vec<u8> {
+/// The bytes of a message: the fields that come behind the token. One that does not fit is left out with all that follow.
+pub fn write(token: &str, fields: &[&[u8]]) -> Vec<u8> {
     let mut bytes = vec![0; HEAD];
-    for field in [token.as_bytes(), kind.name().as_bytes()].iter().chain(fields) {
+    for field in [token.as_bytes()].iter().chain(fields) {
         if bytes.len() + field.len() >= LIMIT {
             break;
         }
@@ -41,10 +23,8 @@ pub fn write(token: &str, kind: Kind, fields: &[&[u8]]) -> Vec<u8> {
 /// A message that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// What the process says.
-    pub kind: Kind,
-    /// Of `MPI_Abort`.
-    pub code: i32,
+    /// The code of `MPI_Abort`, if the process has called it. Otherwise the process says that it is there.
+    pub abort: Option<i32>,
     /// Its number in its own namespace of numbers.
     pub pid: i32,
     /// Its host.
@@ -83,12 +63,11 @@ impl<'a> Message<'a> {
 
     fn of_fields(fields: &'a [u8]) -> Option<Message<'a>> {
         let text = std::str::from_utf8(fields).ok()?.strip_prefix('\0')?.strip_suffix('\0')?;
-        let mut fields = text.splitn(6, '\0');
-        let name = fields.next()?;
-        let kind = [Kind::Rank, Kind::Abort].into_iter().find(|kind| kind.name() == name)?;
-        let (code, pid) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let mut fields = text.splitn(5, '\0');
+        let abort = Some(fields.next()?).filter(|code| !code.is_empty()).map(str::parse).transpose().ok()?;
+        let pid = fields.next()?.parse().ok()?;
         let (host, executable) = (fields.next()?, fields.next()?);
-        Some(Message { kind, code, pid, host, executable, variables: fields.next().unwrap_or_default() })
+        Some(Message { abort, pid, host, executable, variables: fields.next().unwrap_or_default() })
     }
 
     /// The value of a variable of the process.
@@ -110,7 +89,7 @@ mod tests {
 
     fn written() -> Vec<u8> {
         let fields: [&[u8]; 6] = [b"-2147483648", b"10", b"host", b"/bin/a b", b"PMI_RANK=3", b"PMI_SIZE=4"];
-        write(OWN, Kind::Abort, &fields)
+        write(OWN, &fields)
     }
 
     #[test]
@@ -120,7 +99,7 @@ mod tests {
             assert_eq!(Message::read(&all[..len], OWN), Received::Incomplete, "{len}");
         }
         let Received::Complete(message) = Message::read(&all, OWN) else { panic!("a message") };
-        assert_eq!((message.kind, message.code, message.pid), (Kind::Abort, i32::MIN, 10));
+        assert_eq!((message.abort, message.pid), (Some(i32::MIN), 10));
         assert_eq!((message.host, message.executable), ("host", "/bin/a b"));
         assert_eq!((message.variable("PMI_RANK"), message.variable("PMI_SIZE")), (Some("3"), Some("4")));
         assert_eq!(message.variable("PMI"), None);
@@ -139,9 +118,9 @@ mod tests {
     #[test]
     fn fields_that_do_not_fit_are_left_out() {
         let field: &[u8] = &[b'x'; LIMIT / 2];
-        assert_eq!(write(OWN, Kind::Rank, &[field; 3]).len(), HEAD + 33 + 5 + LIMIT / 2 + 1);
-        let rest = LIMIT - HEAD - 33 - 5;
-        assert_eq!(write(OWN, Kind::Rank, &[&vec![b'x'; rest - 1]]).len(), LIMIT);
-        assert_eq!(write(OWN, Kind::Rank, &[&vec![b'x'; rest]]).len(), LIMIT - rest);
+        assert_eq!(write(OWN, &[field; 3]).len(), HEAD + 33 + LIMIT / 2 + 1);
+        let rest = LIMIT - HEAD - 33;
+        assert_eq!(write(OWN, &[&vec![b'x'; rest - 1]]).len(), LIMIT);
+        assert_eq!(write(OWN, &[&vec![b'x'; rest]]).len(), LIMIT - rest);
     }
 }

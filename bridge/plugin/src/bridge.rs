@@ -27,7 +27,7 @@ static WITHOUT_MPI: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs in every process of a job, most of which have no MPI: nothing is done there but to look for one.
 extern "C" fn on_load() {
-    if !configured::is_asked_for() {
+    if configured::path().is_none() {
         return;
     }
     let mut listed = Listed::default();

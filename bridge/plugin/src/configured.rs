@@ -11,15 +11,10 @@ use qmpi_system::log;
 /// A configuration of this library's own, where something else reads `QMPI_CONFIG` as well.
 const OWN_CONFIG: &str = "QMPI_BRIDGE_CONFIG";
 
-/// The file.
-fn path() -> Option<OsString> {
+/// The file that a variable names, if one does.
+pub(crate) fn path() -> Option<OsString> {
     let named = |variable: &str| std::env::var_os(variable).filter(|path| !path.is_empty());
     named(OWN_CONFIG).or_else(|| named(variable::CONFIG))
-}
-
-/// Does a variable name a file?
-pub(crate) fn is_asked_for() -> bool {
-    path().is_some()
 }
 
 /// The tools of the file that `QMPI_BRIDGE_CONFIG` or `QMPI_CONFIG` names, with their settings. What is wrong with it ends the process.

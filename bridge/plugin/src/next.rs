@@ -3,18 +3,18 @@
 
 use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicPtr;
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_links::lazy::NextFound;
 use qmpi_loader::Process;
-use qmpi_ring::Published;
+use qmpi_ring::List;
 
 use crate::{numbering, qmpi};
 
 /// A function that an instance has registered.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Registered {
     pub(crate) id: FnId,
     /// The link that QMPI knows.
@@ -23,37 +23,20 @@ pub(crate) struct Registered {
     pub(crate) wrapper: usize,
 }
 
-/// What an instance has registered, by number of the function.
-type RegisteredFunctions = Vec<Registered>;
-
-/// By tool id; null for tools that are not of this library.
-static BY_TOOL: Published<AtomicPtr<RegisteredFunctions>> =
-    Published::new(AtomicPtr::new(Published::<AtomicPtr<RegisteredFunctions>>::NOWHERE), AtomicUsize::new(0));
+/// What instances have registered: the tool id of each, and its functions in their order.
+static REGISTERED: List<(i32, Vec<Registered>)> = List::new(AtomicPtr::new(null_mut()));
 
 /// Remembers what an instance has registered.
-pub(crate) fn remember(tool: i32, mut functions: RegisteredFunctions, lock: &LinkerLock) {
-    let Ok(index) = usize::try_from(tool) else { return };
+pub(crate) fn remember(tool: i32, mut functions: Vec<Registered>, lock: &LinkerLock) {
     functions.sort_unstable_by_key(|registered| registered.id);
-    let known = BY_TOOL.get();
-    if index >= known.len() {
-        // Twice as long: the tables that are left behind are as long as this one together.
-        let room = (index + 1).next_power_of_two().max(16);
-        let kept = known.iter().map(|functions| functions.load(Ordering::Acquire));
-        let table = kept.chain(std::iter::repeat(null_mut())).take(room).map(AtomicPtr::new);
-        BY_TOOL.publish(Box::leak(table.collect::<Box<[_]>>()), lock);
-    }
-    BY_TOOL.get()[index].store(Box::into_raw(Box::new(functions)), Ordering::Release);
+    REGISTERED.add(Box::leak(Box::new(List::node((tool, functions)))), lock);
 }
 
 /// The wrapper behind `link`, if it is what this library has registered for `id` as `tool`.
 fn wrapper(tool: i32, id: FnId, link: usize) -> Option<usize> {
-    #![expect(unsafe_code, reason = "tables that are never freed")]
-    let functions = BY_TOOL.get().get(usize::try_from(tool).ok()?)?.load(Ordering::Acquire);
-    // SAFETY: null, or leaked by `remember`.
-    let functions = unsafe { functions.as_ref() }?;
+    let (_, functions) = REGISTERED.iter().find(|(known, _)| *known == tool)?;
     let place = functions.binary_search_by_key(&id, |registered| registered.id).ok()?;
-    let registered = functions[place];
-    (registered.link == link).then_some(registered.wrapper)
+    (functions[place].link == link).then_some(functions[place].wrapper)
 }
 
 /// What comes next for `id` below the tool `owner`.

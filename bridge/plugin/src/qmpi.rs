@@ -74,14 +74,14 @@ pub(crate) fn register_tool_name(name: &CStr, init: usize) -> bool {
     let Some(qmpi) = FOUND.get() else { return false };
     // SAFETY: the caller made the code at `init` for this purpose.
     let init = unsafe { std::mem::transmute::<usize, extern "C" fn(c_int)>(init) };
-    // SAFETY: a C string, and a function that stays.
+    // SAFETY: `name` is a C string, and the code at `init` is made by `qmpi-links` and never freed.
     unsafe { (qmpi.register_tool_name)(name.as_ptr(), init) == MPI_SUCCESS }
 }
 
 /// Some implementations want every tool to have storage.
 pub(crate) fn register_tool_storage<T: Sync>(tool: c_int, storage: &'static T) {
     let storage = std::ptr::from_ref(storage).cast_mut().cast();
-    // SAFETY: only its address is kept.
+    // SAFETY: the MPI library keeps the address and reads nothing there.
     FOUND.get().map(|qmpi| unsafe { (qmpi.register_tool_storage)(tool, storage) });
 }
 
@@ -90,14 +90,14 @@ pub(crate) fn register_function(tool: c_int, number: c_int, address: usize) -> b
     let Some(qmpi) = FOUND.get() else { return false };
     // SAFETY: the caller made the code at `address` for this purpose.
     let address = unsafe { std::mem::transmute::<usize, QmpiFunction>(address) };
-    // SAFETY: a function that stays.
+    // SAFETY: the code at `address` is made by `qmpi-links` and never freed.
     unsafe { (qmpi.register_function)(tool, number, address) == MPI_SUCCESS }
 }
 
 /// What comes next for the function that `number` stands for, and the id to pass.
 pub(crate) fn next_function(tool: c_int, number: c_int) -> Option<(usize, c_int)> {
     let (mut address, mut next) = (0, 0);
-    // SAFETY: both are variables of the right size.
+    // SAFETY: the call writes to two variables, of the types that the header says.
     let result = unsafe { (FOUND.get()?.get_function)(tool, number, &raw mut address, &raw mut next) };
     (result == MPI_SUCCESS && address != 0).then_some((address, next))
 }

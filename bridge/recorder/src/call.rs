@@ -94,7 +94,7 @@ pub(crate) fn take_off(outside: [u64; 2]) {
 #[inline(never)]
 pub(crate) fn begin(context: usize, tool: c_int, function: usize, words: &[u64]) -> CallUnderWay {
     let instance = instance::of(tool);
-    let slot = instance.slot(function);
+    let slot = &instance.slots[function];
     let mut thread = thread::known();
     if !slot.is_known() || thread.is_none() {
         thread = first_call(instance, function);
@@ -124,8 +124,8 @@ pub(crate) fn begin(context: usize, tool: c_int, function: usize, words: &[u64])
         let arguments = CallArguments { signature: &known.signature, words, mpi, thread, layer, caller };
         call.recorded = traced.begin(&arguments, if caller == 0 { context } else { 0 });
         call.start = ticks();
-        if let Some(recorded) = &call.recorded {
-            recorded.set_start(call.start);
+        if let Some(record) = call.recorded.as_ref().and_then(|recorded| recorded.record.as_ref()) {
+            record.set_start(call.start);
         }
         return call;
     }

@@ -33,7 +33,7 @@ impl CallRecord {
     /// Begins a record in a log with its head, which says how much room is reserved, and the arguments; `None`: there is no room.
     pub(crate) fn begin(log: &mut Log, file: &CallFile, head: TracedCall, arguments: &[u64]) -> Option<CallRecord> {
         let record = log.reserve(head.layer.into(), head.size as usize, file)?;
-        // SAFETY: room for it was reserved.
+        // SAFETY: `reserve` has given the record room for its head.
         unsafe { record.write(head) };
         let words = record.wrapping_add(1).cast::<u64>();
         // SAFETY: room for the arguments was reserved behind the head.
@@ -59,7 +59,7 @@ impl CallRecord {
         // SAFETY: a record of this thread, which is never unmapped.
         let used = unsafe { &mut (*self.record).used };
         let value = self.record.wrapping_byte_add(*used as usize).cast::<Value>();
-        // SAFETY: room for it was reserved.
+        // SAFETY: the record's head says how much room is reserved, and callers have counted this value in it.
         unsafe { value.write(head) };
         let bytes = write(value.wrapping_add(1).cast());
         *used += (size_of::<Value>() + bytes.next_multiple_of(8)) as u32;
@@ -69,7 +69,7 @@ impl CallRecord {
     /// Adds the hash of a buffer.
     pub(crate) fn add_hash(&self, place: u8, moment: u8, bytes: u64, hash: u64) -> *mut Value {
         self.add(Value { place, moment, element: 8, stored: 1, all: bytes }, |target| {
-            // SAFETY: room for it was reserved.
+            // SAFETY: callers have counted a word for each hash in the room of the record.
             unsafe { target.cast::<u64>().write(hash) };
             size_of::<u64>()
         })
@@ -111,7 +111,7 @@ impl Room {
         // SAFETY: the head of the room that the call has left in that record.
         let head = unsafe { &mut *self.value };
         head.all = bytes;
-        // SAFETY: a byte of the head. Readers look at it first.
+        // SAFETY: `moment` is a byte of the head, which is never unmapped. Readers look at it first.
         unsafe { AtomicU8::from_ptr(&raw mut head.moment) }.store(AFTER, Ordering::Release);
     }
 }

@@ -29,11 +29,11 @@ struct CounterFile {
     started: u64,
     /// Bytes of the region of a thread.
     size: usize,
+    /// Where the head is mapped; null in the child of a `fork`.
+    head: AtomicPtr<u8>,
 }
 
 static FILE: OnceLock<CounterFile> = OnceLock::new();
-/// Where the head is mapped; null: there is no file.
-static HEAD_AT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
 
 /// Counts in the file at `path` from the next thread on, of which the first `bytes` are of interest; the process has `started` so many milliseconds
 /// after 1970.
@@ -43,24 +43,23 @@ pub(crate) fn share(path: &Path, started: u64, bytes: usize) {
         return;
     }
     let size = bytes.next_multiple_of(GRAIN).min(LARGEST);
-    let file = CounterFile { path, process: std::process::id().into(), started, size };
     let memory = system::map_memory(GRAIN);
-    if !memory.is_null() && file.map_over(memory, GRAIN, HEAD) && FILE.set(file).is_ok() {
-        HEAD_AT.store(memory, Ordering::Release);
+    let file = CounterFile { path, process: std::process::id().into(), started, size, head: AtomicPtr::new(memory) };
+    if !memory.is_null() && file.map_over(memory, GRAIN, HEAD) {
+        drop(FILE.set(file));
     }
 }
 
 /// The file and the head, if there are any.
 fn head() -> Option<(&'static CounterFile, *mut u8)> {
-    let head = HEAD_AT.load(Ordering::Acquire);
-    FILE.get().filter(|_| !head.is_null()).map(|file| (file, head))
+    FILE.get().map(|file| (file, file.head.load(Ordering::Acquire))).filter(|(_, head)| !head.is_null())
 }
 
 /// Says what the process is: a line of JSON, in place of an earlier one.
 pub(crate) fn describe(line: &str) {
     let text = format!("{line}\0");
     let Some((_, head)) = head().filter(|_| text.len() <= TABLE - size_of::<Region>()) else { return };
-    // SAFETY: the head has room for it behind the region.
+    // SAFETY: the head has `TABLE` bytes before its words, and the text fits between the region and these.
     unsafe { ptr::copy_nonoverlapping(text.as_ptr(), head.wrapping_add(size_of::<Region>()), text.len()) };
 }
 
@@ -74,11 +73,11 @@ pub(crate) fn set_owner(number: usize, word: u64) {
 /// The process has written its record: the file is removed if all have.
 pub(crate) fn finish() {
     let Some((file, head)) = head() else { return };
-    // SAFETY: a word of the head, which stays mapped.
+    // SAFETY: `is_done` is a word of the head, which stays mapped.
     unsafe { head.wrapping_add(offset_of!(Region, is_done)).cast::<u64>().write_volatile(1) };
     // Whoever is the last to come here finds that all have.
     if file.all_are_done().unwrap_or(false) {
-        // SAFETY: a C string.
+        // SAFETY: the path is a C string, which the call only reads.
         unsafe { libc::unlink(file.path.as_ptr()) };
     }
 }
@@ -93,11 +92,11 @@ pub(crate) fn cover(thread: *mut u8, bytes: usize) {
 /// A child by `fork` leaves the file to its parent, as it has no report: the memory of its threads becomes memory as any other, all zero.
 pub(crate) fn in_child(threads: impl Iterator<Item = *mut u8>) {
     let Some(file) = FILE.get() else { return };
-    HEAD_AT.store(ptr::null_mut(), Ordering::Release);
+    file.head.store(ptr::null_mut(), Ordering::Release);
     for thread in threads {
-        // SAFETY: the start of a thread's memory; nothing else runs in the child yet.
+        // SAFETY: a thread's memory begins with a region, and nothing else runs in the child yet.
         if unsafe { (*thread.cast::<Region>()).magic } == MAGIC {
-            // SAFETY: the pages of it that are the file's.
+            // SAFETY: the first `file.size` bytes of the memory are the file's, and nothing else runs in the child yet.
             unsafe { system::map_over(thread, file.size) };
         }
     }
@@ -111,13 +110,13 @@ impl CounterFile {
             let file = system::open(&self.path, libc::O_APPEND | libc::O_CREAT);
             let place = file.as_ref().and_then(|file| append(file, bytes).ok().flatten());
             let Some((file, offset)) = file.zip(place) else { return false };
-            // SAFETY: memory of the caller, of that size.
+            // SAFETY: the caller has given memory of so many bytes.
             if unsafe { system::map_file(&file, offset, bytes, memory) }.is_null() {
                 return false;
             }
             let (size, process, started) = (bytes as u64, self.process, self.started);
             let region = Region { magic: MAGIC, size, kind, process, started, last: 0, is_done: 0, padding: 0 };
-            // SAFETY: mapped above.
+            // SAFETY: `map_file` has mapped so many bytes there, and a region is shorter.
             unsafe { memory.cast::<Region>().write(region) };
             true
         })
@@ -129,7 +128,7 @@ impl CounterFile {
         while place < end {
             let mut bytes = [0; size_of::<Region>()];
             file.read_exact_at(&mut bytes, place)?;
-            // SAFETY: words, of which each value is one.
+            // SAFETY: a region consists of integers, so any bytes are one, and `bytes` are as many.
             let region = unsafe { bytes.as_ptr().cast::<Region>().read_unaligned() };
             // A region that is not mapped yet is somebody's, who has not begun.
             if region.magic != MAGIC || region.size == 0 || region.kind == HEAD && region.is_done == 0 {

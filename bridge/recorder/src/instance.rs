@@ -21,10 +21,11 @@ pub(crate) struct RecorderInstance {
     /// What is called through it: 0 would be the program, 1 is the MPI library, then come the layers from the innermost outwards.
     pub(crate) layer: usize,
     pub(crate) label: String,
-    slots: [Slot; COUNT],
+    /// By the number of the function.
+    pub(crate) slots: [Slot; COUNT],
 }
 
-/// A function.
+/// What an instance knows of a function.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     next: AtomicUsize,
@@ -60,15 +61,9 @@ impl RecorderInstance {
         place.compare_exchange(ptr::null_mut(), instance, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// A function.
-    #[inline]
-    pub(crate) fn slot(&self, function: usize) -> &Slot {
-        &self.slots[function]
-    }
-
     /// Asks what comes next for a function, and takes places for its numbers. Threads that do so at the same time get the same answer.
     pub(crate) fn prepare(&self, function: usize) {
-        let slot = self.slot(function);
+        let slot = &self.slots[function];
         if slot.next.load(Ordering::Acquire) == 0 {
             let next = FnId::from_index(function).and_then(|id| interface::next(self.tool, id));
             // The runtime calls wrappers of functions that have a next one.

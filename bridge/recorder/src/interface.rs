@@ -58,7 +58,7 @@ unsafe extern "C" {
 
 /// Registers the recorder's name, and what is called with the id of each instance.
 pub(crate) fn register_tool(init: extern "C" fn(c_int)) {
-    // SAFETY: a C string, and a function that stays: the runtime never unloads a tool.
+    // SAFETY: the name is a C string, and the function stays: the runtime never unloads a tool.
     unsafe { QMPI_Register_tool_name(NAME.as_ptr(), init) };
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn register(tool: c_int, function: FnId, wrapper: *const ()) {
 /// What comes next for an instance, and the id to pass; `None`: the function does not come past it.
 pub(crate) fn next(tool: c_int, function: FnId) -> Option<(usize, c_int)> {
     let (mut next, mut next_tool) = (0, 0);
-    // SAFETY: two variables.
+    // SAFETY: the call writes to two variables, of the types that the header says.
     let code = unsafe { QMPI_Get_function(tool, number(function), &raw mut next, &raw mut next_tool) };
     (code == 0).then_some((next, next_tool))
 }
@@ -85,7 +85,7 @@ pub(crate) fn next(tool: c_int, function: FnId) -> Option<(usize, c_int)> {
 /// the innermost outwards.
 pub(crate) fn layer(tool: c_int) -> Option<(usize, String)> {
     let (mut place, mut label) = (0, ptr::null());
-    // SAFETY: two variables.
+    // SAFETY: the call writes to two variables, of the types that the header says.
     let code = unsafe { QMPIX_Get_layer(tool, &raw mut place, &raw mut label) };
     (code == 0).then(|| (usize::try_from(place).unwrap_or(0) + 1, text(label)))
 }
@@ -93,11 +93,11 @@ pub(crate) fn layer(tool: c_int) -> Option<(usize, String)> {
 /// The ids of all layers.
 pub(crate) fn tools() -> Vec<c_int> {
     let mut count = 0;
-    // SAFETY: a variable.
+    // SAFETY: the call writes to one variable, and to no record as there is room for none.
     unsafe { QMPIX_Get_tools(0, ptr::null_mut(), &raw mut count) };
     let tool = ToolRecord { tool: 0, kind: 0, strings: [ptr::null(); 5] };
     let mut tools = vec![tool; usize::try_from(count).unwrap_or(0)];
-    // SAFETY: room for as many records, and a variable.
+    // SAFETY: `tools` has room for so many records; the call writes to these and to a variable.
     unsafe { QMPIX_Get_tools(count, tools.as_mut_ptr(), &raw mut count) };
     tools.into_iter().map(|tool| tool.tool).collect()
 }
@@ -105,7 +105,7 @@ pub(crate) fn tools() -> Vec<c_int> {
 /// The MPI library's own function, or a variable of it; 0: it has none.
 pub(crate) fn mpi_symbol(name: &CStr) -> usize {
     let mut address = 0;
-    // SAFETY: a C string and a variable.
+    // SAFETY: the name is a C string, and the call writes to a variable of the type that the header says.
     let code = unsafe { QMPIX_Get_mpi_symbol(name.as_ptr(), &raw mut address) };
     if code == 0 { address } else { 0 }
 }
@@ -114,7 +114,7 @@ fn text(string: *const c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: the runtime's strings stay as they are.
+    // SAFETY: not null, so it is one of the runtime's C strings, which stay as they are.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
@@ -122,7 +122,7 @@ impl ProcessFacts {
     /// What the runtime knows now.
     pub(crate) fn get() -> Option<ProcessFacts> {
         let mut process = ProcessWords { numbers: [-1, -1, 0, 0, 0], strings: [ptr::null(); 2] };
-        // SAFETY: a variable of that type.
+        // SAFETY: the call writes to a variable of the type that the header says.
         let code = unsafe { QMPIX_Get_process(&raw mut process) };
         let ProcessWords { numbers: [rank, size, layers, abi, has_mpi], strings: [mpi, world] } = process;
         (code == 0).then(|| ProcessFacts {

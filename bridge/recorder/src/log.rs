@@ -213,7 +213,7 @@ impl Log {
             return false;
         }
         let place = ptr::with_exposed_provenance_mut::<Chunk>(chunk);
-        // SAFETY: a chunk that is mapped, and this thread's alone; a new one is all zero.
+        // SAFETY: the chunk is mapped and this thread's alone, and a new one is all zero, which is a value of its head.
         let dropped = unsafe { (*place).unrecorded };
         let unrecorded = if is_used_again { dropped + self.calls_before } else { 0 };
         (self.before, self.calls_before, self.calls) = (self.chunk, self.calls, 0);
@@ -230,7 +230,7 @@ impl Log {
             clock: clock::nanoseconds(libc::CLOCK_REALTIME),
             unrecorded,
         };
-        // SAFETY: mapped, large enough, and this thread's alone.
+        // SAFETY: the chunk is mapped, larger than its head, and this thread's alone.
         unsafe { place.write(head) };
         true
     }
@@ -241,13 +241,13 @@ fn map(bytes: usize, file: &CallFile) -> usize {
     let offset = END.fetch_add(bytes as u64, Ordering::AcqRel);
     let has_room = offset + bytes as u64 <= file_limit::most();
     let opened = system::open(&file.path, 0).filter(|opened| has_room && allocate(opened, offset, bytes));
-    // SAFETY: nothing is replaced.
+    // SAFETY: the place is null, so no memory is replaced.
     opened.map_or(0, |opened| unsafe { system::map_file(&opened, offset, bytes, ptr::null_mut()) }.expose_provenance())
 }
 
 /// Makes the file so long, with blocks for it: where the file system cannot say so, the C library writes to each (posix_fallocate(3)).
 fn allocate(file: &File, offset: u64, bytes: usize) -> bool {
-    // SAFETY: a descriptor and numbers.
+    // SAFETY: the descriptor is open, and the call gets no pointer.
     unsafe { libc::posix_fallocate(file.as_raw_fd(), offset.cast_signed(), bytes as i64) == 0 }
 }
 

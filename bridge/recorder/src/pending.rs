@@ -9,11 +9,11 @@
 //! is not recorded, so a thread never waits for itself.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use qmpi_abi::Handles;
 use qmpi_abi::parameters::Kind;
 use qmpi_abi::trace::AFTER;
+use qmpi_system::Locked;
 
 use crate::arguments::{CallArguments, Signature, is_array};
 use crate::call_record::{CallRecord, Room};
@@ -32,7 +32,7 @@ struct Pending {
     room: Room,
 }
 
-static ENTRIES: Mutex<BTreeMap<Request, Pending>> = Mutex::new(BTreeMap::new());
+static ENTRIES: Locked<BTreeMap<Request, Pending>> = Locked::new(BTreeMap::new());
 
 /// An entry that a call has which may complete its request.
 #[derive(Debug)]
@@ -51,10 +51,6 @@ pub(crate) struct Transfers {
     requests: Handles,
     /// Whether it completes requests, or some of them. What becomes of others that it takes is not seen: they are freed or cancelled.
     completes: bool,
-}
-
-fn entries() -> MutexGuard<'static, BTreeMap<Request, Pending>> {
-    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Transfers {
@@ -82,7 +78,7 @@ impl Transfers {
         for index in 0..count {
             let Some(handle) = call.handle(place, index) else { continue };
             let request = (call.caller, handle);
-            let Some(entry) = entries().remove(&request) else { continue };
+            let Some(entry) = ENTRIES.lock().remove(&request) else { continue };
             if self.completes && is_recorded {
                 taken.push(TakenEntry { request, place, index, entry });
             }
@@ -94,7 +90,7 @@ impl Transfers {
     pub(crate) fn follow(&self, call: &CallArguments, taken: Vec<TakenEntry>, record: Option<&CallRecord>) {
         for TakenEntry { request, place, index, entry } in taken {
             let Some(status) = completed(call, place, request.1, index) else {
-                entries().insert(request, entry);
+                ENTRIES.lock().insert(request, entry);
                 continue;
             };
             let received = status.filter(|_| entry.has_status).and_then(|status| call.mpi.received(status));
@@ -105,7 +101,7 @@ impl Transfers {
         let last = call.words.len().saturating_sub(1) as u8;
         let request = if self.requests.starts() { call.handle(last, 0) } else { None };
         // What was kept of one with this handle is none of its own.
-        drop(request.map(|request| entries().remove(&(call.caller, request))));
+        drop(request.map(|request| ENTRIES.lock().remove(&(call.caller, request))));
         if let Some((contents, record)) = self.contents.as_ref().zip(record) {
             add_contents(contents, call, request, record);
         }
@@ -148,7 +144,9 @@ fn add_contents(contents: &TransferredContents, call: &CallArguments, request: O
         } else if let Some(request) = request {
             pieces.hold(mpi);
             let room = record.add_room(place, call.thread);
-            entries().insert((call.caller, request), Pending { pieces, has_status: contents.has_status_later, room });
+            ENTRIES
+                .lock()
+                .insert((call.caller, request), Pending { pieces, has_status: contents.has_status_later, room });
         }
     });
 }

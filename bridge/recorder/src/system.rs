@@ -32,27 +32,27 @@ pub(crate) fn has_ended(thread: c_int) -> bool {
 
 /// Does something, and leaves `errno` as it was: the caller is about to call MPI for the program.
 pub(crate) fn keep_errno<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: returns the address of the thread's variable.
+    // SAFETY: takes nothing and returns the address of this thread's `errno`.
     let place = unsafe { libc::__errno_location() };
-    // SAFETY: the thread's variable.
+    // SAFETY: the address of this thread's `errno`, which is there as long as the thread.
     let before = unsafe { place.read() };
     let done = work();
-    // SAFETY: the thread's variable.
+    // SAFETY: the address of this thread's `errno`, which is there as long as the thread.
     unsafe { place.write(before) };
     done
 }
 
 /// Opens a file to read and write it. Allocates nothing, which `std` does for a long path.
 pub(crate) fn open(path: &CStr, flags: c_int) -> Option<File> {
-    // SAFETY: a C string.
+    // SAFETY: `path` is a C string, which the call only reads.
     let file = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | flags, 0o666) };
-    // SAFETY: a descriptor that was opened just now.
+    // SAFETY: the descriptor was opened just now, and nothing else owns it.
     (file >= 0).then(|| unsafe { File::from_raw_fd(file) })
 }
 
 /// Memory that is zero, and that the kernel takes nothing for until it is written to; null: there is none.
 pub(crate) fn map_memory(bytes: usize) -> *mut u8 {
-    // SAFETY: new addresses, chosen by the kernel.
+    // SAFETY: the place is null, so the kernel chooses new addresses and replaces nothing.
     unsafe { map(ptr::null_mut(), bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0) }
 }
 
@@ -66,10 +66,10 @@ pub(crate) unsafe fn map_file(file: &File, offset: u64, bytes: usize, place: *mu
     /// Pages behind these come one by one.
     const POPULATED: usize = 1 << 20;
     let flags = libc::MAP_SHARED | if place.is_null() { 0 } else { libc::MAP_FIXED };
-    // SAFETY: the caller's memory, or new addresses.
+    // SAFETY: the caller owns the bytes at `place`, or it is null and the kernel chooses new addresses.
     let memory = unsafe { map(place, bytes, flags, file.as_raw_fd(), offset.cast_signed()) };
     if !memory.is_null() {
-        // SAFETY: mapped above; only asks for its pages.
+        // SAFETY: the bytes were mapped just now, and the call only asks for their pages.
         unsafe { libc::madvise(memory.cast(), bytes.min(POPULATED), POPULATE_WRITE) };
     }
     memory
@@ -80,7 +80,7 @@ pub(crate) unsafe fn map_file(file: &File, offset: u64, bytes: usize, place: *mu
 /// # Safety
 /// The caller owns so many bytes there.
 pub(crate) unsafe fn map_over(place: *mut u8, bytes: usize) {
-    // SAFETY: the caller's memory.
+    // SAFETY: the caller owns the bytes at `place`.
     unsafe { map(place, bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED, -1, 0) };
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn in_child(handler: extern "C" fn()) {
     unsafe { pthread_atfork(None, None, Some(handler)) };
 }
 
-/// Has `handler` be called when the process ends.
+/// Has `handler` called when the process ends.
 pub(crate) fn at_exit(handler: extern "C" fn()) {
     // SAFETY: the library is never unloaded, so the handler stays callable.
     unsafe { libc::atexit(handler) };

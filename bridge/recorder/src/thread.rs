@@ -107,14 +107,14 @@ pub(crate) fn all() -> impl Iterator<Item = &'static ThreadMemory> {
     std::iter::successors(first, |thread| unsafe { thread.next.load(Ordering::Relaxed).as_ref() })
 }
 
-/// That of the calling thread, if it has some.
+/// The memory of the calling thread, if it has some.
 #[inline]
 pub(crate) fn known() -> Option<&'static ThreadMemory> {
     // SAFETY: null, or a thread's memory, which is never freed.
     unsafe { THIS.get().as_ref() }
 }
 
-/// That of the calling thread, which gets some with its first call; `None` if the kernel has no memory.
+/// The memory of the calling thread, which gets some with its first call; `None` if the kernel has no memory.
 pub(crate) fn this() -> Option<&'static ThreadMemory> {
     if let Some(thread) = known() {
         return Some(thread);
@@ -170,7 +170,7 @@ pub(crate) fn measured() -> BTreeMap<(usize, usize), Measured> {
     links
 }
 
-/// The child of a `fork`: its one thread has another number, and counts for itself.
+/// The child of a `fork` begins: its one thread has another number than in the parent, and counts for itself.
 pub(crate) fn in_child() {
     counters::in_child(all().map(|thread| ptr::from_ref(thread).cast_mut().cast()));
     if let Some(thread) = known() {

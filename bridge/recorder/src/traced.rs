@@ -31,18 +31,8 @@ pub(crate) struct Traced {
 #[derive(Debug)]
 pub(crate) struct RecordUnderWay {
     /// `None`: it has no record, as it is beyond the limit.
-    record: Option<CallRecord>,
+    pub(crate) record: Option<CallRecord>,
     taken: Vec<TakenEntry>,
-}
-
-impl RecordUnderWay {
-    /// The call gets as far as the next function.
-    #[inline]
-    pub(crate) fn set_start(&self, start: u64) {
-        if let Some(record) = &self.record {
-            record.set_start(start);
-        }
-    }
 }
 
 impl Traced {
@@ -82,12 +72,10 @@ impl Traced {
         let log = unsafe { &mut *thread.log(call.layer) };
         let is_admitted = log.admits(thread.number.load(Ordering::Relaxed), file);
         let record = if is_admitted { self.write(call, log, file, sequence, site) } else { None };
-        let begun = match &self.transfers {
-            Some(transfers) => Some(RecordUnderWay { record, taken: transfers.take(call, record.is_some()) }),
-            None => record.map(|_| RecordUnderWay { record, taken: Vec::new() }),
-        };
+        let taken = self.transfers.as_ref().map(|transfers| transfers.take(call, record.is_some()));
+        let is_begun = record.is_some() || taken.is_some();
         thread.is_recording.store(0, Ordering::Relaxed);
-        begun
+        is_begun.then(|| RecordUnderWay { record, taken: taken.unwrap_or_default() })
     }
 
     fn write(

@@ -38,7 +38,7 @@ macro_rules! wrappers {
             }
         )*
 
-        /// That of the function with the number `F`, which has so many arguments.
+        /// The wrapper of the function with the number `F`, which has so many arguments.
         const fn with_arguments<const F: usize>(count: u8) -> *const () {
             match count {
                 $($count => $name::<F> as *const (),)*
@@ -153,7 +153,7 @@ mod tests {
         let is_double = |id: FnId| id.function().result == ResultKind::Double;
         for (id, _) in all() {
             let next = if is_double(id) { time as *const () } else { target as *const () };
-            instance.slot(id.index()).lead_to(next as usize, 5);
+            instance.slots[id.index()].lead_to(next as usize, 5);
         }
         assert!(instance.publish());
         for (id, wrapper) in all() {

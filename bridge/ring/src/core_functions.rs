@@ -114,7 +114,7 @@ pub struct CoreFunctions {
     pub start: extern "C" fn(Moment) -> bool,
     /// Objects were opened since the last call of this function.
     pub objects_opened: extern "C" fn(),
-    /// Tells `qmpi run --mpir` of this process; returns when it may go on. With MPI_Abort, where no slot leads to it; else 0.
+    /// Tells `qmpi run --mpir` of this process; returns when it may go on. The argument is the address of MPI_Abort where no slot leads to it, else 0.
     pub register: extern "C" fn(usize),
     /// The wrapper of function number so and so that `dlvsym` finds in this version, and `dlsym` where that is null; 0 where no layer
     /// has versions of the function, or not this one. Takes no lock.

@@ -58,7 +58,7 @@ impl<T: Sync> Default for List<T> {
     }
 }
 
-// SAFETY: of a node only shared references are given away.
+// SAFETY: only shared references to the item of a node are given away, and `T` is `Sync`.
 unsafe impl<T: Sync> Sync for Node<T> {}
 // SAFETY: nodes are never taken out again; an item may be made in another thread.
 unsafe impl<T: Send> Send for Node<T> {}

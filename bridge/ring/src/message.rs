@@ -32,14 +32,8 @@ fn fill(line: &mut [u8; LINE], head: &[u8], parts: &[&[u8]]) -> usize {
     let bytes =
         head.iter().chain(parts.iter().copied().flatten()).map(|byte| if *byte == b'\n' { b' ' } else { *byte });
     // The newline has a place.
-    for byte in bytes.take(LINE - 1) {
-        if let Some(place) = line.get_mut(len) {
-            *place = byte;
-            len += 1;
-        }
-    }
-    if let Some(place) = line.get_mut(len) {
-        *place = b'\n';
+    for (place, byte) in line.iter_mut().zip(bytes.take(LINE - 1).chain([b'\n'])) {
+        *place = byte;
         len += 1;
     }
     len

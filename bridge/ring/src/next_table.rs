@@ -65,7 +65,7 @@ impl Current {
     /// The table, or one that was there before.
     #[inline]
     pub fn get(&self) -> &'static NextTable {
-        // SAFETY: what `new` or `replace` was given.
+        // SAFETY: the pointer is that of a table that lives as long as the process: `new` and `replace` are given no other.
         unsafe { &*self.0.load(Ordering::Acquire) }
     }
 

@@ -1,4 +1,4 @@
-//! How far something has come that happens once in a process, under the lock of the one lock.
+//! How far something has come that happens once in a process, under the lock of `ld.so`.
 
 use crate::sync::atomic::{AtomicU8, Ordering};
 use qmpi_dynamic::LinkerLock;

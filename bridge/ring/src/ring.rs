@@ -9,10 +9,10 @@ use crate::next_table::Current;
 use crate::published::Published;
 use crate::tools::RegisteredTool;
 
-/// What tells builds apart, as text: `strings` shows it.
+/// The number of a build (`identity.rs`) behind a text by which `strings` shows it.
 pub type Build = [u8; 32];
 
-/// That of the build whose build scripts have made these digits (`identity.rs`).
+/// The text with these digits, which the build scripts have made.
 pub const fn build(digits: &str) -> Build {
     const HEAD: &[u8] = b"qmpi build ";
     let mut build = [0; 32];

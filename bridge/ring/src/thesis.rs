@@ -57,10 +57,10 @@ impl Vector {
     /// `vector` is null, or the vector that the runtime passes to wrappers.
     #[expect(unsafe_code, reason = "follows pointers that tools pass")]
     pub unsafe fn layer(vector: *const Vector, level: c_int) -> Option<&'static DynamicLib> {
-        // SAFETY: the caller's promise. The vector is never freed.
+        // SAFETY: the caller promises that it is null or the runtime's vector, which is never freed.
         let vector = unsafe { vector.as_ref() }?;
         let level = usize::try_from(level).ok().filter(|_| level < vector.total)?;
-        // SAFETY: there are `total` items.
+        // SAFETY: `items` has `total` items, and the level is below that number.
         let item = unsafe { vector.items.load(Ordering::Acquire).add(level) };
         // SAFETY: null if the caller made the vector itself; else an item of the runtime, which is never freed.
         unsafe { item.as_ref() }.copied()

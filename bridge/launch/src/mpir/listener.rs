@@ -12,7 +12,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::{Duration, Instant};
 
-use qmpi_mpir::message::{Kind, Message, Received};
+use qmpi_mpir::message::{Message, Received};
 use qmpi_mpir::{GO, LIMIT, VARIABLE};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{SocketFlags, accept_with};
@@ -142,9 +142,9 @@ impl Listener {
             Received::Complete(message) => {
                 let report = RankReport::new(&message, connection.pid);
                 connection.process = Some(report.process.clone());
-                match message.kind {
-                    Kind::Rank => News::Rank(report),
-                    Kind::Abort => News::Abort(report, message.code),
+                match message.abort {
+                    None => News::Rank(report),
+                    Some(code) => News::Abort(report, code),
                 }
             }
         }

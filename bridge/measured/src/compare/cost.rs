@@ -24,7 +24,7 @@ pub struct FunctionCost {
     pub function: String,
     /// The median of the medians of all runs and ranks, in nanoseconds a call.
     pub old_ns: f64,
-    /// The same of the new side.
+    /// The median of the medians on the new side.
     pub new_ns: f64,
     pub ratio: f64,
     /// The least and the greatest ratio of a rank's medians in two runs, one of each side.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ impl OutputComparison<'_> {
         let Ok(bytes) = std::fs::read(path) else { return FileContents::Absent };
         match str::from_utf8(&bytes) {
             Ok(text) if !text.contains('\0') => FileContents::Text(self.masks.apply(text, known)),
-            _ => FileContents::Binary(hash(&bytes)),
+            _ => FileContents::Binary(BuildHasherDefault::<DefaultHasher>::new().hash_one(&bytes)),
         }
     }
 
@@ -244,10 +244,4 @@ fn lines(what: &str, gone: usize, added: usize, moved: usize) -> String {
         (gone, added, _) if gone == added => format!("{what}: {gone} lines differ"),
         (gone, added, _) => format!("{what}: {} became {added}", plural(gone, "line")),
     }
-}
-
-fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,9 +1,8 @@
 //! What `qmpi compare` found, as one HTML file that needs nothing else.
 
-use minijinja::{Error, Value, context};
+use minijinja::{Error, context};
 
 use crate::compare::answer::Comparison;
-use crate::compare::cost::FunctionCost;
 use crate::compare::text::{sections, verdict};
 use crate::template;
 
@@ -21,7 +20,7 @@ pub fn html(answer: &Comparison) -> Result<String, Error> {
             what => line.split_once(": ").map_or("", |(_, what)| what),
             sections => sections(answer),
             sides => answer.sides,
-            costs => answer.costs.iter().map(row).collect::<Vec<_>>(),
+            costs => answer.costs,
             varying => answer.varying,
             notes => answer.notes,
         },
@@ -29,14 +28,40 @@ pub fn html(answer: &Comparison) -> Result<String, Error> {
     Ok(page + "\n")
 }
 
-/// A row of the table of costs.
-fn row(cost: &FunctionCost) -> Value {
-    let (from, to) = cost.range;
-    let numbers = [
-        format!("{:.0}", cost.old_ns),
-        format!("{:.0}", cost.new_ns),
-        format!("{:.2}", cost.ratio),
-        format!("{from:.2} to {to:.2}"),
-    ];
-    context! { function => cost.function, numbers }
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::compare::answer::AboutSide;
+    use crate::compare::cost::FunctionCost;
+
+    #[test]
+    fn costs_are_short_numbers() {
+        let side = |name| AboutSide { name, what: name.to_owned(), runs: 3, seconds: Vec::new() };
+        let cost = FunctionCost {
+            function: "MPI_Send".to_owned(),
+            old_ns: 1000.4,
+            new_ns: 2500.6,
+            ratio: 2.4996,
+            range: (1.0, 12.345),
+            runs: (3, 3),
+            slow_ranks: Vec::new(),
+        };
+        let answer = Comparison {
+            verdict: "same",
+            sides: ["old", "new"].map(side),
+            findings: Vec::new(),
+            varying: std::collections::BTreeMap::new(),
+            costs: vec![cost],
+            slower: 1.5,
+            notes: Vec::new(),
+            directory: PathBuf::new(),
+        };
+        let number = |text| format!("<td class=\"number\">{text}</td>");
+        let cells: String = ["1000", "2501", "2.50", "1.00 to 12.35"].map(number).concat();
+        let row = format!("<tr><th scope=\"row\">MPI_Send</th>{cells}</tr>\n");
+        let page = html(&answer).unwrap();
+        assert!(page.starts_with("<!DOCTYPE html>\n<html") && page.contains(&row), "{page}");
+    }
 }

@@ -169,7 +169,7 @@ pub(super) fn without_requests(token: &str) -> Cow<'_, str> {
 
 /// Requests that arrive at MPI and are never completed, by the function that made them; `None` if calls are missing.
 pub(super) fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>> {
-    if recording.head().lost != Some(0) || recording.is_cut() {
+    if recording.file.head.lost != Some(0) || recording.is_cut() {
         return None;
     }
     let mpi = recording.mpi();
@@ -205,7 +205,7 @@ fn named(value: &Decoded) -> Option<&str> {
 
 /// How many calls there are up to the moment from which on some are missing: a layer has no more of a thread than the limit says.
 fn whole(recording: &Recording<'_>) -> usize {
-    let limit = recording.head().calls.strip_prefix("first:");
+    let limit = recording.file.head.calls.strip_prefix("first:");
     let limit = limit.and_then(|limit| limit.parse::<usize>().ok()).unwrap_or(usize::MAX);
     let mut counts: BTreeMap<(u32, usize), usize> = BTreeMap::new();
     let is_beyond = recording.is_cut();

@@ -64,7 +64,7 @@ impl Recorded {
         }
         // One that is not understood has recorded nothing.
         let _ = trace::each(directory, |recording| {
-            let rank = recorded.ranks.entry(recording.head().rank).or_default();
+            let rank = recorded.ranks.entry(recording.file.head.rank).or_default();
             // A process that was spawned has the rank of another one: the first is the job's.
             if rank.edges[0].threads.is_none() {
                 let origins = Origins::of(recording, tools);

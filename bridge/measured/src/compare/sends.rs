@@ -66,7 +66,6 @@ mod tests {
     use qmpi_abi::parameters::Direction;
 
     use super::*;
-    use crate::trace::call::MpiStatus;
 
     fn argument(name: &'static str, kind: Kind, before: Option<Decoded>, after: Option<Decoded>) -> Argument {
         Argument { name, kind, direction: Direction::Out, value: Decoded::Address(4096), before, after }
@@ -95,7 +94,7 @@ mod tests {
 
     fn status(source: i64) -> Decoded {
         let (source, tag) = (Box::new(Decoded::Number(source)), Box::new(Decoded::Number(7)));
-        Decoded::Status(MpiStatus { source, tag, bytes: Some(8), cancelled: false })
+        Decoded::Status { source, tag, bytes: Some(8), cancelled: false }
     }
 
     fn list(known: Vec<Decoded>) -> Decoded {

@@ -16,7 +16,7 @@ use crate::compare::token::{Item, SharedText, is_fraction};
 /// A diff that takes longer is cut short: what it says is still true, though not the least.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What became of it.
+/// What came of a comparison.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Compared {
     /// What differs, in the order of the sequences.

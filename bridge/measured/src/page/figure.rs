@@ -13,8 +13,8 @@
 use minijinja::{Value, context};
 
 use crate::job::{MeasuredEdge, MeasuredJob};
-use crate::page::rows::{grouped, percent};
 use crate::tables::time;
+use crate::template::{grouped, percent};
 
 /// Sizes, in the figure's own units.
 const BOX: (f64, f64) = (250.0, 52.0);

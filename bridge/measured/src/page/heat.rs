@@ -3,7 +3,6 @@
 use minijinja::{Value, context};
 
 use crate::job::{MeasuredJob, TimeSpread};
-use crate::page::rows::{cell, time_cell};
 
 /// Functions that are shown; the layers' sums always are.
 const FUNCTIONS: usize = 60;
@@ -18,26 +17,19 @@ const LEAST: f64 = 0.01;
 const DECADES: f64 = 17.0;
 
 /// The table of ranks. Each column has the largest time of `group` neighbouring ranks; `left_out` functions take less time than those that are
-/// shown. A row without a function is the sum of a layer, and `imbalance` how often the median is in the largest time.
+/// shown. A row without a function is the sum of a layer.
 pub(super) fn of(job: &MeasuredJob) -> Value {
     let group = job.size.div_ceil(COLUMNS).max(1);
     let row = |layer: &str, function: &str, own: &TimeSpread| {
         let (median, most) = (own.median_ns(), own.max_ns);
-        let imbalance = if median > 0.0 {
-            cell(format!("{:.2} ×", most / median), most / median)
-        } else {
-            // It has no share in any number.
-            cell("–".to_owned(), if most > 0.0 { f64::MAX } else { 0.0 })
-        };
         context! {
             layer,
             function,
             packed => packed(own, job.size, group),
-            least => time_cell(own.min_ns),
-            median => time_cell(median),
-            most => time_cell(most),
+            least => own.min_ns,
+            median,
+            most,
             rank => own.max_rank,
-            imbalance,
         }
     };
     let layers = job.layers.iter().skip(1).map(|layer| row(&layer.label, "", &layer.own));

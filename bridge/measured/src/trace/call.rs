@@ -35,7 +35,7 @@ pub(crate) struct RecordedCall {
     pub(crate) duration_ns: Option<f64>,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) result: Option<Decoded>,
-    /// Where the program made it, if the program did.
+    /// Where the program made the call, if no layer did.
     pub(crate) site: Option<Site>,
 }
 
@@ -72,7 +72,13 @@ pub(crate) enum Decoded {
     Address(u64),
     /// Text, which may go on.
     Text(String),
-    Status(MpiStatus),
+    Status {
+        source: Box<Decoded>,
+        tag: Box<Decoded>,
+        /// Bytes, where it is known how the MPI stores them.
+        bytes: Option<u64>,
+        cancelled: bool,
+    },
     /// What is in a buffer.
     Content {
         bytes: u64,
@@ -93,16 +99,6 @@ impl Decoded {
             one => std::slice::from_ref(one),
         }
     }
-}
-
-/// What a status says.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct MpiStatus {
-    pub(crate) source: Box<Decoded>,
-    pub(crate) tag: Box<Decoded>,
-    /// Bytes, where it is known how the MPI stores them.
-    pub(crate) bytes: Option<u64>,
-    pub(crate) cancelled: bool,
 }
 
 impl fmt::Display for RecordedCall {
@@ -145,12 +141,12 @@ impl fmt::Display for Decoded {
             Self::Constant(name) | Self::Object(name) => f.write_str(name),
             Self::Handle(word) | Self::Address(word) => write!(f, "{word:#x}"),
             Self::Text(text) => write!(f, "{text:?}"),
-            Self::Status(status) => {
-                write!(f, "{{source={}, tag={}", status.source, status.tag)?;
-                if let Some(bytes) = status.bytes {
+            Self::Status { source, tag, bytes, cancelled } => {
+                write!(f, "{{source={source}, tag={tag}")?;
+                if let Some(bytes) = bytes {
                     write!(f, ", {bytes} bytes")?;
                 }
-                f.write_str(if status.cancelled { ", cancelled}" } else { "}" })
+                f.write_str(if *cancelled { ", cancelled}" } else { "}" })
             }
             Self::Content { bytes, hash } => write!(f, "{{{bytes} bytes, hash {hash:016x}}}"),
             Self::List { known, all } => {

@@ -4,7 +4,8 @@ use qmpi_abi::MpiFamily;
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 use qmpi_abi::trace::{AFTER, HAS_BYTES, IS_CANCELLED};
 
-use crate::trace::call::{Argument, Decoded, MpiStatus};
+use crate::rank_record;
+use crate::trace::call::{Argument, Decoded};
 use crate::trace::constants::Constants;
 use crate::trace::file::{RawCall, RawValue};
 use crate::trace::objects::{HandlePlace, MadeObjects, elements, is_handle, is_pointer};
@@ -60,8 +61,8 @@ impl Decoder<'_> {
     }
 
     pub(super) fn result(&self) -> Option<Decoded> {
-        let parameter = self.call.function.result().filter(|_| self.call.end().is_some())?;
-        let word = self.call.record.result;
+        let parameter = self.call.function.result().filter(|_| self.call.end.is_some())?;
+        let word = self.call.result;
         match parameter.kind {
             Kind::Seconds => Some(Decoded::Float(f64::from_bits(word))),
             _ => Some(self.scalar(parameter, word, HandlePlace::Result)),
@@ -126,7 +127,9 @@ impl Decoder<'_> {
     /// What an argument points to.
     fn pointee(&self, value: &RawValue<'_>, parameter: &Parameter) -> Decoded {
         let known: Vec<Decoded> = match parameter.kind {
-            Kind::Buffer => return content(value),
+            Kind::Buffer => {
+                return Decoded::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) };
+            }
             _ if parameter.ctype().trim_start_matches("const ").starts_with("char") => {
                 return Decoded::Text(String::from_utf8_lossy(value.bytes).into_owned());
             }
@@ -153,11 +156,6 @@ impl Decoder<'_> {
             None => number(kind, word, bytes, self.constants),
         }
     }
-}
-
-/// What is in a buffer.
-fn content(value: &RawValue<'_>) -> Decoded {
-    Decoded::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) }
 }
 
 /// Does it point to as many elements as other arguments tell?
@@ -210,10 +208,7 @@ fn name(kind: Kind, value: i64, constants: &Constants) -> Option<String> {
 }
 
 fn status(bytes: &[u8], constants: &Constants) -> Decoded {
-    let int = |place: usize| {
-        let word = bytes.get(4 * place..4 * place + 4).and_then(|bytes| bytes.try_into().ok());
-        word.map_or(0, |word| u64::from(u32::from_le_bytes(word)))
-    };
+    let int = |place: usize| bytes.get(4 * place..4 * place + 4).map_or(0, rank_record::number);
     let (source, tag, bytes, cancelled) = match constants.family {
         MpiFamily::Mpich => (int(2), int(3), Some((int(1) >> 1) << 32 | int(0)), int(1) & 1 == 1),
         MpiFamily::OpenMpi => (int(0), int(1), Some(int(5) << 32 | int(4)), int(3) != 0),
@@ -224,5 +219,5 @@ fn status(bytes: &[u8], constants: &Constants) -> Decoded {
     };
     let [source, tag] =
         [(Kind::Rank, source), (Kind::Tag, tag)].map(|(kind, word)| Box::new(number(kind, word, 4, constants)));
-    Decoded::Status(MpiStatus { source, tag, bytes, cancelled })
+    Decoded::Status { source, tag, bytes, cancelled }
 }

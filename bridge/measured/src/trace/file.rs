@@ -9,6 +9,8 @@ use qmpi_abi::{FnId, MpiFamily};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
+use crate::rank_record::number;
+
 /// The first line.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct TraceHead {
@@ -21,7 +23,7 @@ pub(crate) struct TraceHead {
     pub(crate) family: MpiFamily,
     /// Which calls were asked for: `all`, `first:N`, `last:N`.
     pub(crate) calls: String,
-    /// The program, the MPI library, layers from the innermost outwards.
+    /// The program, layers from the outermost inwards, the MPI library. In the file the layers stand the other way round, behind the MPI library.
     pub(crate) layers: Vec<String>,
     /// Moments: nanoseconds since 1970, and ticks.
     pub(crate) clocks: Vec<(u64, u64)>,
@@ -52,15 +54,24 @@ pub(crate) struct TraceFile<'a> {
     /// Calls in the order in which they began.
     pub(crate) calls: Vec<RawCall<'a>>,
     /// Layers, and calls that came to them and are not recorded.
-    pub(crate) beyond_limit: BTreeMap<u16, u64>,
+    pub(crate) beyond_limit: BTreeMap<usize, u64>,
 }
 
-/// A call, as it is recorded.
+/// A call: what is of interest of its record (`qmpi_abi::trace::TracedCall`), with layers as places in [`TraceHead::layers`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawCall<'a> {
     pub(crate) function: FnId,
-    /// The rest of its head.
-    pub(crate) record: TracedCall,
+    pub(crate) layer: usize,
+    pub(crate) caller: usize,
+    pub(crate) thread: u32,
+    pub(crate) sequence: u64,
+    /// In ticks.
+    pub(crate) start: u64,
+    /// In ticks; `None` if it has not returned.
+    pub(crate) end: Option<u64>,
+    pub(crate) result: u64,
+    /// The address that a call of the program returns to.
+    pub(crate) site: u64,
     /// The words that were passed, and what they point to, as in the file.
     words: &'a [u8],
     values: &'a [u8],
@@ -79,11 +90,6 @@ pub(crate) struct RawValue<'a> {
 }
 
 impl<'a> RawCall<'a> {
-    /// When it ended, in ticks; `None` if it has not returned.
-    pub(crate) fn end(&self) -> Option<u64> {
-        (self.record.state == RETURNED).then_some(self.record.end)
-    }
-
     /// A word that was passed; 0 if there is none.
     pub(crate) fn word(&self, place: usize) -> u64 {
         words::<1>(self.words.get(8 * place..).unwrap_or_default())[0]
@@ -127,38 +133,8 @@ impl Clock {
 /// The first words of these bytes; 0 where there are no more.
 fn words<const N: usize>(bytes: &[u8]) -> [u64; N] {
     let mut words = [0; N];
-    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
-        *word = u64::from_le_bytes(*bytes);
-    }
+    words.iter_mut().zip(bytes.chunks_exact(8)).for_each(|(word, bytes)| *word = number(bytes));
     words
-}
-
-fn chunk(bytes: &[u8]) -> Chunk {
-    let [magic, size, used, generation, layer, ticks, clock, unrecorded] = words(bytes);
-    Chunk { magic, size, used, generation, layer, ticks, clock, unrecorded }
-}
-
-fn record(bytes: &[u8]) -> TracedCall {
-    let [head, origin, sequence, start, end, result, site, lengths] = words(bytes);
-    let (size, function, arguments, state) = (head as u32, (head >> 32) as u16, (head >> 48) as u8, (head >> 56) as u8);
-    let (layer, caller, thread) = (origin as u16, (origin >> 16) as u16, (origin >> 32) as u32);
-    let (used, taken) = (lengths as u32, (lengths >> 32) as u32);
-    TracedCall {
-        size,
-        function,
-        arguments,
-        state,
-        layer,
-        caller,
-        thread,
-        sequence,
-        start,
-        end,
-        result,
-        site,
-        used,
-        taken,
-    }
 }
 
 /// The family that a word of a first line stands for.
@@ -173,11 +149,22 @@ impl TraceHead {
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         let head = bytes.get(..HEAD).unwrap_or_default();
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let head: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        let mut head: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         if head.version != VERSION {
             return Err(format!("it has version {}, and this command reads version {VERSION}", head.version));
         }
+        if let Some(called) = head.layers.get_mut(1..) {
+            called.reverse();
+        }
         Ok(head)
+    }
+
+    /// The place of a layer of which a record has the number, in its lowest 16 bits.
+    fn place(&self, number: u64) -> usize {
+        match usize::from(number as u16) {
+            0 => 0,
+            number => self.layers.len().saturating_sub(number),
+        }
     }
 }
 
@@ -187,38 +174,44 @@ impl<'a> TraceFile<'a> {
         let mut file = Self { head: TraceHead::parse(bytes)?, calls: Vec::new(), beyond_limit: BTreeMap::new() };
         let mut place = HEAD;
         while let Some(rest) = bytes.get(place..).filter(|rest| rest.len() >= size_of::<Chunk>()) {
-            let chunk = chunk(rest);
-            let size = usize::try_from(chunk.size).unwrap_or(0);
-            if chunk.magic != MAGIC || size == 0 || size % GRAIN != 0 {
+            // The fields of a `Chunk`.
+            let [magic, size, used, _, layer, ticks, clock, unrecorded] = words(rest);
+            let size = usize::try_from(size).unwrap_or(0);
+            if magic != MAGIC || size == 0 || size % GRAIN != 0 {
                 // The process ended when it had asked for the chunk.
                 place += GRAIN;
                 continue;
             }
-            file.head.clocks.push((chunk.clock, chunk.ticks));
-            let used = usize::try_from(chunk.used).unwrap_or(0).min(rest.len());
+            file.head.clocks.push((clock, ticks));
+            let used = usize::try_from(used).unwrap_or(0).min(rest.len());
             file.read_records(rest.get(size_of::<Chunk>()..used).unwrap_or_default());
-            let calls = file.beyond_limit.entry(chunk.layer as u16).or_default();
-            *calls = calls.saturating_add(chunk.unrecorded);
+            let calls = file.beyond_limit.entry(file.head.place(layer)).or_default();
+            *calls = calls.saturating_add(unrecorded);
             place += size;
         }
-        file.calls.sort_by_key(|call| (call.record.start, call.record.thread, call.record.sequence));
+        file.calls.sort_by_key(|call| (call.start, call.thread, call.sequence));
         file.keep_last();
         Ok(file)
     }
 
     fn read_records(&mut self, mut rest: &'a [u8]) {
         while rest.len() >= size_of::<TracedCall>() {
-            let head = record(rest);
-            let (size, used) = (head.size as usize, head.used.min(head.size) as usize);
+            // The fields of a `TracedCall`, of which some share a word.
+            let [head, origin, sequence, start, end, result, site, lengths] = words(rest);
+            let (size, used) = (head as u32 as usize, (lengths as u32).min(head as u32) as usize);
             let Some(body) = rest.get(size_of::<TracedCall>()..used).filter(|_| size >= size_of::<TracedCall>()) else {
                 break;
             };
-            let Some(function) = FnId::from_index(usize::from(head.function)) else { break };
-            let arguments = usize::from(head.arguments);
-            let Some((words, values)) = body.split_at_checked(8 * arguments) else { break };
+            let Some(function) = FnId::from_index(usize::from((head >> 32) as u16)) else { break };
+            let Some((words, values)) = body.split_at_checked(8 * usize::from((head >> 48) as u8)) else { break };
+            let end = ((head >> 56) as u8 == RETURNED).then_some(end);
+            let [layer, caller] = [origin, origin >> 16].map(|layer| self.head.place(layer));
+            let thread = (origin >> 32) as u32;
             // A call that did not get as far as the function itself has no time.
-            if head.start != 0 {
-                self.calls.push(RawCall { function, record: head, words, values });
+            if start != 0 {
+                let call =
+                    RawCall { function, layer, caller, thread, sequence, start, end, result, site, words, values };
+                self.calls.push(call);
             }
             rest = rest.get(size..).unwrap_or_default();
         }
@@ -231,12 +224,12 @@ impl<'a> TraceFile<'a> {
         };
         let (mut seen, mut kept) = (BTreeMap::new(), Vec::new());
         for call in self.calls.drain(..).rev() {
-            let calls: &mut usize = seen.entry((call.record.thread, call.record.layer)).or_default();
+            let calls: &mut usize = seen.entry((call.thread, call.layer)).or_default();
             *calls += 1;
             if *calls <= limit {
                 kept.push(call);
             } else {
-                *self.beyond_limit.entry(call.record.layer).or_default() += 1;
+                *self.beyond_limit.entry(call.layer).or_default() += 1;
             }
         }
         kept.reverse();
@@ -343,8 +336,8 @@ mod tests {
         let file = TraceFile::parse(&bytes).unwrap();
         assert_eq!((file.head.rank, file.calls.len()), (3, 5));
         assert_eq!((file.calls[4].word(1), file.calls[4].word(9)), (4, 0));
-        assert_eq!((file.calls[4].record.start, file.calls[4].end()), (50, Some(55)));
-        assert_eq!(file.beyond_limit, BTreeMap::from([(1, 2)]));
+        assert_eq!((file.calls[4].start, file.calls[4].end), (50, Some(55)));
+        assert_eq!(file.beyond_limit, BTreeMap::from([(2, 2)]));
         let clock = file.clock();
         assert_eq!((clock.ns_per_tick, clock.nanoseconds(100)), (2.0, 1200));
     }

@@ -9,7 +9,7 @@ use crate::trace::file::RawCall;
 pub(super) enum Event {
     /// The call with this number.
     Begin(usize),
-    /// It has returned.
+    /// The call with this number returns.
     End(usize),
 }
 
@@ -26,7 +26,7 @@ impl Nesting {
         let mut threads: HashMap<u32, Thread> = HashMap::new();
         let mut depths = Vec::with_capacity(calls.len());
         for (number, call) in calls.iter().enumerate() {
-            let thread = threads.entry(call.record.thread).or_default();
+            let thread = threads.entry(call.thread).or_default();
             thread.begin(calls, number);
             depths.push(thread.open.len() - 1);
         }
@@ -55,14 +55,14 @@ impl Thread {
         let call = &calls[number];
         let over = self.open.iter().position(|open| !is_inside(call, &calls[*open]));
         self.end(calls, over.unwrap_or(self.open.len()));
-        self.events.push((call.record.start, Event::Begin(number)));
+        self.events.push((call.start, Event::Begin(number)));
         self.open.push(number);
     }
 
     /// Ends all but the outermost ones, the innermost first. One that has not returned was left, or is under way for ever.
     fn end(&mut self, calls: &[RawCall<'_>], kept: usize) {
         for number in self.open.drain(kept..).rev() {
-            if let Some(end) = calls[number].end() {
+            if let Some(end) = calls[number].end {
                 self.events.push((end, Event::End(number)));
             }
         }
@@ -71,13 +71,13 @@ impl Thread {
 
 /// Is a call inside of one that began before it in the same thread?
 fn is_inside(call: &RawCall<'_>, before: &RawCall<'_>) -> bool {
-    match before.end() {
+    match before.end {
         None => true,
-        Some(end) if end == call.record.start => {
-            // In one tick: it is inside if it took no longer, and is made by the layer that was called, or by one below, which has a lower
-            // number. One that the program makes comes next.
-            call.end() == Some(end) && call.record.caller != 0 && call.record.caller <= before.record.layer
+        Some(end) if end == call.start => {
+            // In one tick: it is inside if it took no longer, and is made by the layer that was called, or by one below, which has a higher
+            // place. One that the program makes comes next.
+            call.end == Some(end) && call.caller != 0 && call.caller >= before.layer
         }
-        Some(end) => end > call.record.start,
+        Some(end) => end > call.start,
     }
 }

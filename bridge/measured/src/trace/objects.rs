@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use qmpi_abi::parameters::{Direction, Kind, Parameter};
 
+use crate::rank_record::number;
 use crate::trace::constants::Constants;
 use crate::trace::file::{RawCall, RawValue};
 use crate::trace::nesting::Event;
@@ -66,12 +67,7 @@ struct MadeObject {
 
 /// The numbers that a value consists of, cut in elements of so many bytes.
 pub(super) fn elements<'a>(value: &RawValue<'a>) -> impl Iterator<Item = u64> + use<'a> {
-    value.bytes.chunks_exact(value.element.max(1)).map(|bytes| {
-        let mut word = [0; 8];
-        let bytes = bytes.get(..8).unwrap_or(bytes);
-        word[..bytes.len()].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
-    })
+    value.bytes.chunks_exact(value.element.max(1)).map(number)
 }
 
 impl MadeObjects {
@@ -103,15 +99,15 @@ impl MadeObjects {
         // In the order in which their makers began.
         let mut order: Vec<usize> = (0..self.made.len()).collect();
         order.sort_by_key(|object| (self.made[*object].maker, *object));
-        let mut counts: HashMap<(Kind, u16, u32), u32> = HashMap::new();
+        let mut counts: HashMap<(Kind, usize, u32), u32> = HashMap::new();
         for object in order {
             let MadeObject { kind, maker, name } = &mut self.made[object];
             let call = &calls[*maker];
-            let count = counts.entry((*kind, call.record.caller, call.record.thread)).or_default();
+            let count = counts.entry((*kind, call.caller, call.thread)).or_default();
             *count += 1;
             let word = KINDS.iter().find(|(known, _)| known == kind).map_or("object", |(_, word)| word);
-            let thread = if call.record.thread == 0 { String::new() } else { format!("@t{}", call.record.thread) };
-            let layer = layers.get(usize::from(call.record.caller)).filter(|_| call.record.caller != 0);
+            let thread = if call.thread == 0 { String::new() } else { format!("@t{}", call.thread) };
+            let layer = layers.get(call.caller).filter(|_| call.caller != 0);
             let layer = layer.map_or_else(String::new, |layer| format!("{layer}:"));
             *name = format!("{layer}{word}#{count}{thread}");
         }
@@ -191,7 +187,7 @@ impl Tracker<'_> {
             }
         }
         let result = call.function.result().filter(|result| is_handle(result.kind));
-        if let Some(object) = result.and_then(|result| self.known(result.kind, call.record.result, 0)) {
+        if let Some(object) = result.and_then(|result| self.known(result.kind, call.result, 0)) {
             self.uses(number, HandlePlace::Result, object);
         }
     }
@@ -228,7 +224,7 @@ impl Tracker<'_> {
         let last = self.alive.get(&key).and_then(|alive| alive.last()).copied();
         if let Some(object) = last {
             let maker = &self.calls[self.objects.made[object].maker];
-            let is_inside = maker.record.thread == call.record.thread && maker.record.sequence > call.record.sequence;
+            let is_inside = maker.thread == call.thread && maker.sequence > call.sequence;
             if is_inside {
                 // A layer hands up what it got from below.
                 self.objects.made[object].maker = number;

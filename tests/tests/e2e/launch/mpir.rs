@@ -597,7 +597,7 @@ fn without_the_token(site: Site) -> Verdict {
     let (token, name) = address.split_once('@').ok_or("no token")?;
     let name = SocketAddr::from_abstract_name(name)?;
     let tell = |token: &str| -> Result<Option<u8>, Failed> {
-        let fields = format!("{token}\0rank\0{}\0{}\0host\0/bin/evil\0", 0, std::process::id());
+        let fields = format!("{token}\0\0{}\0host\0/bin/evil\0", std::process::id());
         let mut stream = UnixStream::connect_addr(&name)?;
         stream.set_read_timeout(Some(Duration::from_secs(20)))?;
         // The other side may have closed the connection at the token.

@@ -1,16 +1,16 @@
-//! Bytes that calls move, as rows for the tables of a terminal and of the page: what comes to each layer, and what it makes of it.
+//! What comes to each layer, and what it makes of it, of calls and of the bytes that they move: rows for the tables of a terminal and of the page.
 
 use std::collections::BTreeMap;
 
-use crate::job::{MeasuredFunction, MeasuredJob};
+use crate::job::{MeasuredFunction, MeasuredJob, MeasuredLayer};
 use crate::rank_record::MovedBytes;
 
-/// A function, one way.
+/// A function.
 #[derive(Debug)]
-pub(crate) struct MovedRow<'a> {
+pub(crate) struct PassedRow<'a> {
     pub(crate) function: &'a str,
-    /// `sent` or `received`.
-    pub(crate) way: &'static str,
+    /// Which way its bytes go, `sent` or `received`; `None`: these are its calls.
+    pub(crate) way: Option<&'static str>,
     /// One for each layer.
     pub(crate) cells: Vec<PassedOn>,
 }
@@ -28,8 +28,15 @@ type Way = fn(&MovedBytes) -> u64;
 
 const WAYS: [(&str, Way); 2] = [("sent", |bytes| bytes.sent), ("received", |bytes| bytes.received)];
 
-/// Functions that move bytes, those first that move the most.
-pub(crate) fn rows(job: &MeasuredJob) -> Vec<MovedRow<'_>> {
+/// Calls of functions, of those first that are called most often.
+pub(crate) fn calls(job: &MeasuredJob) -> Vec<PassedRow<'_>> {
+    let calls = |measured: &MeasuredFunction| (measured.calls_in, measured.calls_out);
+    let row = |function| PassedRow { function, way: None, cells: PassedOn::at_layers(job, function, calls) };
+    job.functions_by_calls().into_iter().map(row).collect()
+}
+
+/// Bytes that functions move, of those first that move the most.
+pub(crate) fn bytes(job: &MeasuredJob) -> Vec<PassedRow<'_>> {
     let mut most: BTreeMap<(&str, usize), u64> = BTreeMap::new();
     for (_, name, function) in job.functions() {
         for (place, (_, way)) in WAYS.iter().enumerate() {
@@ -42,21 +49,19 @@ pub(crate) fn rows(job: &MeasuredJob) -> Vec<MovedRow<'_>> {
     let rows = order.into_iter().map(|((function, place), _)| {
         let (name, way) = WAYS[place];
         let bytes = |measured: &MeasuredFunction| (way(&measured.bytes_in), way(&measured.bytes_out));
-        let cells = (0..job.layers.len()).map(|place| PassedOn::of(job, place, function, bytes)).collect();
-        MovedRow { function, way: name, cells }
+        PassedRow { function, way: Some(name), cells: PassedOn::at_layers(job, function, bytes) }
     });
     rows.collect()
 }
 
 impl PassedOn {
-    /// What a layer makes of the calls of a function.
-    pub(crate) fn of_calls(job: &MeasuredJob, place: usize, function: &str) -> Self {
-        Self::of(job, place, function, |function| (function.calls_in, function.calls_out))
-    }
-
-    fn of(job: &MeasuredJob, place: usize, function: &str, what: impl Fn(&MeasuredFunction) -> (u64, u64)) -> Self {
-        let (comes_in, goes_out) = job.layers[place].functions.get(function).map_or((0, 0), what);
-        Self { comes_in, goes_out, is_end: place == 0 || place + 1 == job.layers.len() }
+    /// What each layer makes of a function's calls or bytes.
+    fn at_layers(job: &MeasuredJob, function: &str, what: impl Fn(&MeasuredFunction) -> (u64, u64)) -> Vec<Self> {
+        let of = |(place, layer): (usize, &MeasuredLayer)| {
+            let (comes_in, goes_out) = layer.functions.get(function).map_or((0, 0), &what);
+            Self { comes_in, goes_out, is_end: place == 0 || place + 1 == job.layers.len() }
+        };
+        job.layers.iter().enumerate().map(of).collect()
     }
 
     /// `400 B`, `400 B → 300 B`, `+300 B`, with numbers as `shown` writes them; empty for none.
@@ -73,11 +78,6 @@ impl PassedOn {
     /// Whether the layer makes something else of it.
     pub(crate) fn is_changed(&self) -> bool {
         !self.is_end && self.comes_in != self.goes_out
-    }
-
-    /// To sort by.
-    pub(crate) fn value(&self) -> u64 {
-        self.comes_in.max(self.goes_out)
     }
 }
 
