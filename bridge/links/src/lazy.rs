@@ -21,7 +21,7 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_system::log;
 
 use crate::arch::{machine_code, publish_stubs};
-use crate::conversion;
+use crate::conversion::{self, CallerMode};
 use crate::lazy_slots::{CONTEXTS, LazyRows, LazySlots};
 
 /// What comes next below a tool.
@@ -92,7 +92,7 @@ pub(crate) extern "C" fn resolve(rows: &'static LazyRows, number: usize, context
             Some(NextFound::Qmpi(function, tool)) if keeps_contexts => {
                 conversion::up_with_context(function, tool, arity, LAST.load(Ordering::Relaxed))
             }
-            Some(NextFound::Qmpi(function, tool)) => conversion::up_null(function, tool, arity),
+            Some(NextFound::Qmpi(function, tool)) => conversion::up(function, tool, arity, CallerMode::Null),
             None => log::fatal(&format!("{} was called, and nothing comes next for it", id.name()), None),
         };
         publish_stubs();

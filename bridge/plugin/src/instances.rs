@@ -8,7 +8,7 @@ use std::sync::Arc;
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
-use qmpi_links::conversion;
+use qmpi_links::conversion::{self, CallerMode};
 use qmpi_links::lazy::LazyLinks;
 use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Links, LoadError, Loader, Process};
@@ -101,7 +101,7 @@ impl Instances {
         let mut registered = Vec::with_capacity(loaded.entries.len());
         for (id, wrapper) in loaded.entries {
             let Some(number) = numbering::number(id) else { continue };
-            let link = conversion::down_null(wrapper, conversion::arity(id));
+            let link = conversion::down(wrapper, conversion::arity(id), CallerMode::Null);
             if qmpi::register_function(tool, number, link) {
                 registered.push(Registered { id, link, wrapper });
             } else {
