@@ -16,6 +16,28 @@ pub use x86_64::*;
 #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
 compile_error!("no stubs for this architecture yet: add a file beside arch/x86_64.rs");
 
+/// Assembles the text of features, behind what is defined for all of them, `more` among it. Operands as of `global_asm!`.
+macro_rules! assemble {
+    ([$($feature:literal),+], { $($operands:tt)* } $(, $more:expr)*) => {
+        std::arch::global_asm!(
+            ".ifndef .Lqmpi_macros",
+            ".set .Lqmpi_macros, 1",
+            ".macro qmpi_keep_arguments",
+            qmpi_ring::keep_arguments!(),
+            ".endm",
+            ".macro qmpi_go_on_with_arguments",
+            qmpi_ring::go_on_with_arguments!(),
+            ".endm",
+            $($more,)*
+            qmpi_ring::assembly!("macros"),
+            ".endif",
+            $(qmpi_ring::assembly!($feature),)+
+            $($operands)*
+        );
+    };
+}
+pub(crate) use assemble;
+
 /// What starts a page, of [`PAGE`] bytes, and is whole pages long.
 #[derive(Debug)]
 #[cfg_attr(target_arch = "x86_64", repr(C, align(4096)))]

@@ -37,7 +37,7 @@ pub enum NextFound {
 pub type Find = fn(owner: i32, id: FnId) -> Option<NextFound>;
 
 machine_code!(
-    ["lazy"], { resolve = sym resolve },
+    ["lazy"], { resolve = sym resolve, },
     x86_64 { caller_offset = sym crate::thread_offsets::CALLER },
     aarch64 { topmost = sym crate::caller::topmost }
 );

@@ -99,7 +99,7 @@ struct EnteredWrappers {
 // pointer are the same stack: a function of MPI, which is about to be called, needs more. On AArch64 all is decided in Rust.
 machine_code!(
     ["own_calls"],
-    { decide = sym decide, enter = sym record_entry },
+    { decide = sym decide, enter = sym record_entry, },
     x86_64 {
         offset = sym thread_offsets::OWN_CALLS,
         last = sym thread_offsets::LAST_OWN_CALL,

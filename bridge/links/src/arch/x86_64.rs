@@ -27,26 +27,8 @@ pub(crate) const SWITCH_SIZE: usize = 32;
 
 /// Assembles the text of features. Operands as of `global_asm!`: those of all machines, then those of each.
 macro_rules! machine_code {
-    (
-        [$($feature:literal),+], { $($name:ident = $kind:tt $value:expr),* $(,)? }
-        $(, x86_64 { $($own_name:ident = $own_kind:tt $own_value:expr),* $(,)? })?
-        $(, aarch64 { $($other:tt)* })?
-    ) => {
-        std::arch::global_asm!(
-            ".ifndef .Lqmpi_macros",
-            ".set .Lqmpi_macros, 1",
-            ".macro qmpi_keep_arguments",
-            qmpi_ring::keep_arguments!(),
-            ".endm",
-            ".macro qmpi_go_on_with_arguments",
-            qmpi_ring::go_on_with_arguments!(),
-            ".endm",
-            include_str!("arch/x86_64/macros.s"),
-            ".endif",
-            $(include_str!(concat!("arch/x86_64/", $feature, ".s")),)+
-            $($name = $kind $value,)*
-            $($($own_name = $own_kind $own_value,)*)?
-        );
+    ($features:tt, { $($operands:tt)* } $(, x86_64 { $($own:tt)* })? $(, aarch64 $other:tt)?) => {
+        $crate::arch::assemble!($features, { $($operands)* $($($own)*)? });
     };
 }
 pub(crate) use machine_code;

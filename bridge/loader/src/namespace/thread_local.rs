@@ -67,7 +67,7 @@ unsafe extern "C" {
 /// The function of a descriptor (`_dl_tlsdesc_return` of glibc), which leaves all registers but one as they are.
 #[unsafe(naked)]
 extern "C" fn descriptor() {
-    naked_asm!(assembly!("descriptor"))
+    naked_asm!(qmpi_ring::assembly!("descriptor"))
 }
 
 impl Preparation {

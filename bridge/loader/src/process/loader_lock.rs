@@ -29,7 +29,7 @@ const SYMBOL: &CStr = c"qmpi_under_loader_lock";
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn qmpi_under_loader_lock() {
-    naked_asm!(assembly!("under_loader_lock"), resolve = sym resolve)
+    naked_asm!(qmpi_ring::assembly!("under_loader_lock"), resolve = sym resolve)
 }
 
 thread_local! {

@@ -15,7 +15,7 @@ use crate::stand_ins::{plugins, tools};
 /// wrapper has passed on by a jump, that stays the caller.
 #[unsafe(naked)]
 extern "C" fn for_program() {
-    naked_asm!(assembly!("dlopen_for_program"), goes_on = sym goes_on, real = sym libc::dlopen)
+    naked_asm!(qmpi_ring::assembly!("dlopen_for_program"), goes_on = sym goes_on, real = sym libc::dlopen)
 }
 
 /// The address of `dlopen` for the program.
