@@ -13,7 +13,7 @@ use qmpi_abi::{ABORT, Binding};
 use qmpi_dynamic::LinkerLock;
 use qmpi_links::observer;
 use qmpi_loader::Process;
-use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::image::rebind;
 use qmpi_loader::process::loader_lock;
 use qmpi_mpir::address::Address;
 use qmpi_mpir::message::{self, Kind};
@@ -54,7 +54,6 @@ fn watch_fortran(lock: &LinkerLock) {
         rebind::exchange(
             lock,
             image,
-            Which::All,
             |_| true,
             |reference, held| {
                 let symbol = qmpi_abi::classify_c(reference.name)?;

@@ -13,7 +13,7 @@ use qmpi_abi::{ABORT, FnId};
 use qmpi_dynamic::LinkerLock;
 use qmpi_links::conversion::CallerMode;
 use qmpi_loader::image::Image;
-use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::image::rebind;
 use qmpi_loader::image::symbol::Definition;
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Instance, Process, look_ups};
@@ -92,7 +92,7 @@ pub(crate) fn let_profiling_in(lock: &LinkerLock, process: &Process, entries: &[
         if process.is_mpi(image) || is_entry(image) || of_tools.iter().any(|tool| tool.is_same(image)) {
             continue;
         }
-        let count = rebind::rebind(lock, image, Which::All, |reference| {
+        let count = rebind::rebind(lock, image, |reference| {
             let id = name::profiling_id(reference.name)?;
             let is_mpi = || program_tools::before_mpi(process).all(|image| image.find(reference.name).is_none());
             Some(entries[id.index()]).filter(|address| *address != 0 && is_mpi())
@@ -131,7 +131,7 @@ fn shorten(
             let owner = || process.images().iter().position(|other| other.contains(held));
             if image.contains(held) { is_at_start } else { owner().is_some_and(|owner| is_in_scope(owner, name)) }
         };
-        rebind::exchange(lock, image, Which::All, name::may_be_plain, |reference, held| {
+        rebind::exchange(lock, image, name::may_be_plain, |reference, held| {
             let id = name::plain_id(reference.name)?;
             if reference.is_call && !is_bound_by_linker(reference.name, held()) {
                 return None;
@@ -166,7 +166,7 @@ fn rebind_profiling(
     let by_name = look_ups(Instance::in_base(image.path(), tops, tops_by_name, process));
     let look_up = by_name.iter().find(|(name, _)| *name == c"dlsym").map(|(_, look_up)| (image.clone(), *look_up));
     LOOK_UPS.lock().extend(look_up);
-    let count = rebind::rebind(lock, image, Which::All, |reference| {
+    let count = rebind::rebind(lock, image, |reference| {
         let symbol = reference.name;
         if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == symbol) {
             return Some(*lookup);
