@@ -29,7 +29,7 @@ pub(crate) fn observe(target: usize, edge: usize) -> usize {
     observer::observe(target, notify, edge)
 }
 
-extern "C" fn notify(edge: usize) {
+extern "C" fn notify(edge: usize, _: usize) {
     let before = ARRIVED.fetch_max(edge + 1, Ordering::Relaxed);
     PROCESS.store(std::process::id(), Ordering::Relaxed);
     exit::finalize_arrived(edge);

@@ -39,7 +39,7 @@ fn watch_abort(lock: &LinkerLock, abort: usize) {
     let mut link = LINK.lock();
     let next = ring().get(ABORT).unwrap_or(abort);
     if next != 0 && next != *link {
-        *link = observer::observe_second(next, at_abort, 0);
+        *link = observer::observe(next, at_abort, 0);
         ring().set(ABORT, *link);
         watch_fortran(lock);
     }
@@ -66,7 +66,7 @@ fn watch_fortran(lock: &LinkerLock) {
                     _ if symbol.profiling => process.function(reference.name)?,
                     _ => return None,
                 };
-                (!is_ours(next)).then(|| observer::observe_second(next, at_abort, 0))
+                (!is_ours(next)).then(|| observer::observe(next, at_abort, 0))
             },
         );
     }

@@ -93,7 +93,7 @@ const SESSION_INIT: FnId = INITIALIZATION[2];
 
 /// Watches how MPI is initialized; `chain` is the MPI library alone.
 pub(crate) fn observe(chain: &mut Chain) {
-    extern "C" fn notify(way: usize) {
+    extern "C" fn notify(way: usize, _: usize) {
         ARRIVED[way].store(true, Ordering::Relaxed);
     }
     for (id, way) in [(SESSION_INIT, 0), (INIT, 1), (INIT_THREAD, 1)] {
