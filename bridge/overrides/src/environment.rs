@@ -12,7 +12,7 @@ pub struct Setting {
     /// Its name.
     pub name: &'static CStr,
     /// `NAME=VALUE`, which the instance may write to, as to any environment; never freed.
-    pub text: *mut c_char,
+    pub text: AtomicPtr<c_char>,
     /// Still in force: the instance has not set it to something else, nor unset it.
     pub is_in_force: AtomicBool,
 }
@@ -25,17 +25,8 @@ pub struct InheritedVariable {
     /// Its value.
     pub value: &'static CStr,
     /// `NAME=VALUE`, which the instance gets in the place of the process's own, and may write to; never freed.
-    pub own: *mut c_char,
+    pub own: AtomicPtr<c_char>,
 }
-
-// SAFETY: nothing here reads or writes the text: it is handed to the tool, as `getenv` hands out the environment.
-unsafe impl Send for Setting {}
-// SAFETY: shared, the text is only handed on, too.
-unsafe impl Sync for Setting {}
-// SAFETY: nothing here reads or writes the instance's text: `getenv` hands it to the tool.
-unsafe impl Send for InheritedVariable {}
-// SAFETY: shared, the instance's text is only handed on, too.
-unsafe impl Sync for InheritedVariable {}
 
 /// Where the value starts in `NAME=VALUE`.
 pub fn value_in(text: *mut c_char, name: &CStr) -> *mut c_char {
@@ -45,7 +36,7 @@ pub fn value_in(text: *mut c_char, name: &CStr) -> *mut c_char {
 impl Setting {
     /// Its value, while it is in force.
     pub(crate) fn value(&self) -> Option<*mut c_char> {
-        self.is_in_force.load(Ordering::Acquire).then(|| value_in(self.text, self.name))
+        self.is_in_force.load(Ordering::Acquire).then(|| value_in(self.text.load(Ordering::Relaxed), self.name))
     }
 }
 
@@ -65,7 +56,7 @@ pub struct View {
 
 impl View {
     /// A variable that is null: that of an instance which shares the process's.
-    pub const fn new() -> View {
+    pub(crate) const fn new() -> View {
         View {
             variable: AtomicPtr::new(core::ptr::null_mut()),
             stored: AtomicPtr::new(core::ptr::null_mut()),
@@ -105,12 +96,6 @@ impl View {
     pub fn replaced(&self) -> Option<Array> {
         let array = self.variable.load(Ordering::Acquire);
         (array != self.stored()).then_some(array)
-    }
-}
-
-impl Default for View {
-    fn default() -> View {
-        View::new()
     }
 }
 
