@@ -34,7 +34,7 @@ pub struct Image(Arc<LoadedObject>);
 
 impl PartialEq for Image {
     fn eq(&self, other: &Image) -> bool {
-        self.is_same(other)
+        self.0.mapped.id() == other.0.mapped.id()
     }
 }
 
@@ -73,16 +73,6 @@ impl Image {
         if let Some(path) = self.c_path() {
             link_map::keep(&path);
         }
-    }
-
-    /// Tells it from all other objects that are loaded at the same time.
-    pub fn id(&self) -> usize {
-        self.0.mapped.id()
-    }
-
-    /// Do both describe the same object?
-    pub fn is_same(&self, other: &Image) -> bool {
-        self.id() == other.id()
     }
 
     /// Is it the object that `info` describes? Only of objects that are loaded at the same time.

@@ -7,11 +7,13 @@
 
 mod ask;
 mod common;
-pub mod dlsym;
 pub mod loader_lock;
 pub(crate) mod names_before;
 pub mod scope_end;
 pub mod sentinels;
+
+/// glibc's own `dlsym` and `dlvsym`, which the overrides use as well.
+pub use qmpi_overrides::glibc as dlsym;
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_int};
@@ -328,17 +330,6 @@ impl Process {
         self.sentinel(name).or_else(|| defined().map(|symbol| symbol.address))
     }
 
-    /// Has the process's global scope got this sentinel from `sentinels.rs`?
-    pub(crate) fn is_published(&self, name: &CStr) -> bool {
-        self.published.contains_key(name)
-    }
-
-    /// The process's global scope has these sentinels at these addresses from now on.
-    pub(crate) fn add_published(&mut self, sentinels: BTreeMap<&'static CStr, usize>) {
-        self.published.extend(sentinels);
-        self.exports = OnceLock::new();
-    }
-
     /// What the references of MPI's libraries to sentinels of Fortran are bound to. Those of its Fortran libraries come first:
     /// these compare what a program passes.
     fn bound(&self) -> &BTreeMap<&'static CStr, usize> {
@@ -390,7 +381,7 @@ impl Process {
 
     /// The objects before this one.
     pub(crate) fn before(&self, image: &Image) -> impl Iterator<Item = &Image> {
-        self.images().iter().take_while(|other| !other.is_same(image))
+        self.images().iter().take_while(move |other| *other != image)
     }
 
     /// Which MPI this process runs.

@@ -52,14 +52,14 @@ pub(crate) fn enter(
     let program = &process.images()[0];
     let mut taken = HashMap::new();
     let mut versions = chain.versions(entries);
-    let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
+    let position = |image: &Image| process.images().iter().position(|other| other == image);
     let mode = chain.mode();
     for (image, functions) in program_tools::all(process) {
         recorder::begin_destination(None, &format!("{} (program)", image.name()));
         let recorded = |id: FnId, address: usize| chain::of_program(id, address, mode);
         let behind_us = position(image) > position(ours);
         // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
-        let tops = if image.is_same(program) { entries } else { &*tops };
+        let tops = if image == program { entries } else { &*tops };
         for part in program_tools::with_libraries(image, process) {
             rebind_profiling(lock, part, tops, &tops_by_name, process);
         }
@@ -89,7 +89,7 @@ pub(crate) fn enter(
 pub(crate) fn let_profiling_in(lock: &LinkerLock, process: &Process, entries: &[usize]) {
     let of_tools = program_tools::of_qmpi_tools(process);
     for image in process.images() {
-        if process.is_mpi(image) || is_entry(image) || of_tools.iter().any(|tool| tool.is_same(image)) {
+        if process.is_mpi(image) || is_entry(image) || of_tools.contains(&image) {
             continue;
         }
         let count = rebind::rebind(lock, image, |reference| {
@@ -122,8 +122,8 @@ fn shorten(
 ) {
     // Under `qmpi run --mpir` the entry library sees it first.
     let has_debugger = std::env::var_os(qmpi_mpir::VARIABLE).is_some();
-    let others = process.images().iter().filter(|image| !image.is_same(ours));
-    let own_place = process.images().iter().position(|image| image.is_same(ours)).unwrap_or(0);
+    let others = process.images().iter().filter(|image| *image != ours);
+    let own_place = process.images().iter().position(|image| image == ours).unwrap_or(0);
     let is_in_scope =
         |place: usize, name: &CStr| (is_at_start || place <= own_place) && process.images()[place].find(name).is_some();
     for image in others {

@@ -49,7 +49,7 @@ fn enter_at(links: Option<&'static [usize]>) {
 fn through_stubs(lock: &LinkerLock, top: &[usize]) {
     let images = Listed::now().into_images();
     let Some(ours) = images.iter().find(|image| is_entry(image)) else { return };
-    for image in images.iter().filter(|image| !image.is_same(ours)) {
+    for image in images.iter().filter(|image| *image != ours) {
         rebind::exchange(lock, image, name::may_be_plain, |reference, held| {
             // Function pointers stay equal to those that others have.
             let id = name::plain_id(reference.name).filter(|_| reference.is_call)?;

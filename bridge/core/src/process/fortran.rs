@@ -224,11 +224,10 @@ impl Fortran {
                     log::debug(|| format!("{}: {count} references enter the chain: Fortran", image.path().display()));
                 }
             } else if !defines_wrappers(image) {
-                let is_tool = tools.iter().any(|tool| tool.is_same(image));
+                let is_tool = tools.contains(&image);
                 // libqmpi_fortran.so is what QMPI_f is in Fortran.
-                let is_past = !self.profiling_enters
-                    || image.find(c"qmpi_init_").is_some()
-                    || qmpi_tools.iter().any(|tool| tool.is_same(image));
+                let is_past =
+                    !self.profiling_enters || image.find(c"qmpi_init_").is_some() || qmpi_tools.contains(&image);
                 rebind::rebind(lock, image, |reference| {
                     self.application_link(reference.name, is_tool, is_past, process)
                 });
@@ -317,7 +316,7 @@ pub(crate) fn enter_opened(lock: &LinkerLock, images: &[Image], new: &[Image]) {
     }
     let Some(process) = Process::of(Listed::of(images), lock) else { return };
     fortran::bind(|name| process.function(name));
-    let is_new = |image: &Image| new.iter().any(|other| other.is_same(image));
+    let is_new = |image: &Image| new.contains(image);
     // Objects that were there before may refer to functions of Fortran, too.
     let is_first = process.mpi().filter(|image| is_fortran(image)).all(is_new);
     all.rebind(lock, &process, |image| is_first || is_new(image));

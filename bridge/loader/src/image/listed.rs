@@ -1,9 +1,8 @@
 //! The objects of the base namespace at one moment, and which have been opened since: to read an object's tables takes a microsecond or more, and
 //! programs open libraries a hundred at a time.
 
-use std::sync::{Mutex, PoisonError};
-
 use qmpi_dynamic::objects;
+use qmpi_system::Locked;
 
 use crate::image::Image;
 
@@ -99,22 +98,22 @@ impl Listed {
 
 /// The objects at the last look, of those who look under `ld.so`'s lock alone: this one is never waited for then.
 #[derive(Debug)]
-pub struct LastLook(Mutex<Option<Listed>>);
+pub struct LastLook(Locked<Option<Listed>>);
 
 impl LastLook {
     /// None yet: all objects will be new.
     pub const fn never() -> LastLook {
-        LastLook(Mutex::new(None))
+        LastLook(Locked::new(None))
     }
 
     /// These objects have been looked at.
     pub fn set(&self, listed: Listed) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+        *self.0.lock() = Some(listed);
     }
 
     /// Looks again: the objects of now.
     pub fn again(&self) -> Listed {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.0.lock();
         let now = last.take().unwrap_or_default().since();
         last.insert(now).clone()
     }

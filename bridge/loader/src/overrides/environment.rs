@@ -8,10 +8,10 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_overrides::Answers;
 use qmpi_overrides::environment::{Array, InheritedVariable, Setting, is_named, texts};
+use qmpi_system::Locked;
 
 use crate::instance::{Instance, leaked};
 
@@ -43,12 +43,12 @@ pub(crate) fn copy() -> &'static [InheritedVariable] {
 
 /// Held while the process's environment is changed and while the arrays follow: by every caller of the four functions below, so that no
 /// other thread changes what is read here. The C library has a lock for this as well, which nobody else can take.
-static CHANGES: Mutex<()> = Mutex::new(());
+static CHANGES: Locked<()> = Locked::new(());
 
 /// Gives the instance an `environ` of its own, if its layer has settings.
 pub(crate) fn give_view(answers: &'static Answers) {
     if has_view(answers) {
-        let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changes = CHANGES.lock();
         fill(answers);
     }
 }
@@ -61,7 +61,7 @@ pub(crate) fn has_view(answers: &Answers) -> bool {
 /// Changes the process's environment by `change`, which returns 0 if it has, and then each `environ` of an instance: under `name`, or as
 /// a whole where there is none. What the layer of `instance`, whose tool asks for it, sets there is no longer in force.
 fn change(instance: Option<&'static Instance>, name: Option<&[u8]>, change: impl FnOnce() -> c_int) -> c_int {
-    let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changes = CHANGES.lock();
     let failed = change();
     if failed != 0 {
         return failed;

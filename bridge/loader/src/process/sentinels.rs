@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use qmpi_elf::Tool;
 use qmpi_elf::mpi::mpi_data;
@@ -34,7 +34,7 @@ pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a T
     let mut new: BTreeMap<&'static CStr, usize> = BTreeMap::new();
     for (name, size) in sizes {
         let Ok(name) = CString::new(name) else { continue };
-        if process.is_published(&name) || dlsym::global(&name).is_some() {
+        if process.published.contains_key(name.as_c_str()) || dlsym::global(&name).is_some() {
             continue;
         }
         let _ = link_map::dlerror(); // of the look-up
@@ -58,7 +58,9 @@ pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a T
     let symbols: Vec<Provided<'_>> =
         new.iter().map(|(name, address)| Provided::new(*name, ProvidedKind::Data, *address)).collect();
     scope_end::define(SONAME, &symbols, libc::RTLD_GLOBAL)?;
-    Arc::make_mut(process).add_published(new);
+    let process = Arc::make_mut(process);
+    process.published.extend(new);
+    process.exports = OnceLock::new();
     Ok(())
 }
 

@@ -5,11 +5,9 @@
 //! before the program opens a library.
 #![expect(unsafe_code, reason = "dlclose")]
 
-use std::sync::{Mutex, PoisonError};
-
 use qmpi_dynamic::LinkerLock;
 use qmpi_overrides::{LinkMap, dlsym};
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::image::Image;
 use crate::instance::Instance;
@@ -27,11 +25,11 @@ struct Shown {
 }
 
 /// Locked under `ld.so`'s lock only, so it is never waited for.
-static SHOWN: Mutex<Vec<Shown>> = Mutex::new(Vec::new());
+static SHOWN: Locked<Vec<Shown>> = Locked::new(Vec::new());
 
 /// Lets the program's scope have what the tools have opened so far, and not what they have closed.
 pub(super) fn show(lock: &LinkerLock) {
-    let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shown = SHOWN.lock();
     let now = opened(lock);
     shown.retain(|shown| {
         let is_open = now.iter().any(|map| shown.is_of(map));
