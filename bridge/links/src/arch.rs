@@ -64,3 +64,21 @@ pub fn page_size() -> usize {
 pub(crate) fn can_be_read(address: usize, stack: usize) -> bool {
     address / SMALLEST_PAGE == stack / SMALLEST_PAGE || read_by_invalid_sigprocmask(address) != -(libc::EFAULT as isize)
 }
+
+/// A call that was recorded on its way into a layer, by Rust or by machine code.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct EnteredCall<Key> {
+    /// What is found by the record.
+    pub(crate) key: Key,
+    /// Where the return address is on the stack; where a call keeps that in a register, the stack pointer of the call.
+    pub(crate) place: usize,
+    pub(crate) return_address: usize,
+}
+
+impl<Key> EnteredCall<Key> {
+    /// Is the call still under way, seen from here on the stack?
+    pub(crate) fn holds(&self, stack: usize) -> bool {
+        is_under_way(self.place, self.return_address, stack)
+    }
+}

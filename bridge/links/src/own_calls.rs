@@ -28,7 +28,7 @@ use qmpi_elf::tool::spelling;
 use qmpi_plan::own_calls::{always_passes_on, other_always_passes_on, same_function};
 use qmpi_ring::ring::OWN_DEPTH;
 
-use crate::arch::{is_under_way, machine_code, thread_pointer};
+use crate::arch::{EnteredCall, machine_code, thread_pointer};
 use crate::{thread_offsets, trampoline};
 
 /// A function of a layer: the layer's number above, the function's below.
@@ -74,14 +74,7 @@ struct CalledLink {
 }
 
 /// What is recorded of a wrapper that was entered.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-struct EnteredWrapper {
-    key: LayerFunction,
-    /// The place of the return address.
-    place: usize,
-    return_address: usize,
-}
+type EnteredWrapper = EnteredCall<LayerFunction>;
 
 /// The records of a thread.
 #[derive(Debug)]
@@ -219,13 +212,6 @@ fn own_records() -> *mut EnteredWrappers {
 impl EnteredWrappers {
     fn taken(&self) -> &[EnteredWrapper] {
         &self.records[..self.top / size_of::<EnteredWrapper>()]
-    }
-}
-
-impl EnteredWrapper {
-    /// Is the call still under way, seen from here on the stack?
-    fn holds(&self, stack: usize) -> bool {
-        is_under_way(self.place, self.return_address, stack)
     }
 }
 
