@@ -1,4 +1,4 @@
-//! MPIR process acquisition: what this process tells `qmpi run --mpir`. When it does is the entry library's business (`entry/src/mpir.rs`).
+//! MPIR process acquisition: what this process tells `qmpi run --mpir`. When it does is the entry library's business (`entry/src/start.rs`).
 //!
 //! Nothing of the connection stays: programs close descriptors that they do not know, and open others in their places. So MPI_Abort connects
 //! again.
