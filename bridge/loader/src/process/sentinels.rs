@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use qmpi_elf::Tool;
 use qmpi_elf::mpi::mpi_data;
-use qmpi_elf::write::provider::{Provided, ProvidedKind};
+use qmpi_elf::write::provider::{Life, Provided, ProvidedKind};
 use qmpi_system::log;
 
 use crate::error::LoadError;
@@ -57,7 +57,7 @@ pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a T
     log::debug(|| format!("{SONAME}: {} variables of Fortran are in the global scope now", new.len()));
     let symbols: Vec<Provided<'_>> =
         new.iter().map(|(name, address)| Provided::new(*name, ProvidedKind::Data, *address)).collect();
-    scope_end::define(SONAME, &symbols, libc::RTLD_GLOBAL)?;
+    scope_end::define(SONAME, &symbols, libc::RTLD_GLOBAL, Life::Forever)?;
     let process = Arc::make_mut(process);
     process.published.extend(new);
     process.exports = OnceLock::new();

@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "dlclose")]
 
 use qmpi_dynamic::LinkerLock;
+use qmpi_elf::write::provider::Life;
 use qmpi_overrides::{LinkMap, dlsym};
 use qmpi_system::{Locked, log};
 
@@ -67,7 +68,7 @@ fn stand_in(image: &Image, handle: Handle) -> Option<Handle> {
     }
     let symbols = stand_ins::symbols(image, handle, |_| true);
     let name = stand_ins::name(image);
-    let defined = scope_end::define_until_closed(&name, &symbols);
+    let defined = scope_end::define(&name, &symbols, libc::RTLD_GLOBAL, Life::Closable);
     defined
         .inspect_err(|error| {
             log::warn(&format!("the program's libraries cannot be bound to {}: {error}", image.path().display()), None);

@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use qmpi_dynamic::LinkerLock;
+use qmpi_elf::write::provider::Life;
 use qmpi_elf::{ElfFile, Tool};
 use qmpi_system::{Locked, log};
 
@@ -79,8 +80,8 @@ impl LayerFile {
         if self.stands.is_none() {
             let image = self.handle.map().and_then(Image::of_map)?;
             let symbols = stand_ins::symbols(&image, self.handle, |name| qmpi_abi::classify_c(name).is_none());
-            let defined =
-                scope_end::define(&stand_ins::name(&image), &symbols, libc::RTLD_LOCAL).inspect_err(|error| {
+            let defined = scope_end::define(&stand_ins::name(&image), &symbols, libc::RTLD_LOCAL, Life::Forever)
+                .inspect_err(|error| {
                     log::warn(&format!("{} is loaded a second time: {error}", image.path().display()), None);
                 });
             self.stands = defined.ok().and_then(Handle::map).map(|map| map.name());
