@@ -7,6 +7,8 @@
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::Ordering;
 
+use qmpi_ring::environment::find;
+
 use crate::answers::Answers;
 use crate::environment;
 use crate::glibc::secure_getenv;
@@ -35,7 +37,7 @@ fn own(name: *const c_char, answers: &'static Answers) -> Option<*const c_char> 
     let name = unsafe { CStr::from_ptr(name) };
     if let Some(array) = answers.view.replaced() {
         // SAFETY: an environment, as the tool's next call of glibc's `getenv` would take it for.
-        let value = unsafe { environment::find(array, name) };
+        let value = unsafe { find(array, name.to_bytes()) };
         return Some(value.map_or(core::ptr::null(), <*mut c_char>::cast_const));
     }
     let setting = answers.settings.iter().find(|setting| setting.name == name)?;

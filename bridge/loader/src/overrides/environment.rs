@@ -10,7 +10,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use qmpi_overrides::Answers;
-use qmpi_overrides::environment::{Array, InheritedVariable, Setting, is_named, texts};
+use qmpi_overrides::environment::{InheritedVariable, Setting};
+use qmpi_ring::environment::{Array, is_named, texts};
 use qmpi_system::Locked;
 
 use crate::instance::{Instance, leaked};
