@@ -84,9 +84,9 @@ pub(crate) extern "C" fn first_context() {
     ALL.iter().for_each(|slots| slots.forget());
 }
 
-/// The slots of one layer.
+/// The slots of one layer: its links.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LazySlots {
+pub struct LazySlots {
     rows: &'static LazyRows,
     /// Which layer of the block it is.
     place: usize,
@@ -120,7 +120,7 @@ impl LazySlots {
     }
 
     /// The link of a function: its stub.
-    pub(crate) fn link(self, id: FnId) -> usize {
+    pub fn link(self, id: FnId) -> usize {
         self.rows.code.load(Ordering::Relaxed) + STUB * (id.index() * LAYERS + self.place)
     }
 
