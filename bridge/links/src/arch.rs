@@ -61,8 +61,12 @@ pub fn page_size() -> usize {
 }
 
 /// Can the word at `address` be read? `stack` is the stack pointer.
+///
+/// Where that does not tell, `rt_sigprocmask` is told to read a new mask there, and an invalid way to change the mask. It copies the mask from user
+/// space before it looks at `how`, so nothing is changed and the error is EFAULT or EINVAL (Linux: kernel/signal.c). It is
+/// async-signal-safe; `errno` stays as it is.
 pub(crate) fn can_be_read(address: usize, stack: usize) -> bool {
-    address / SMALLEST_PAGE == stack / SMALLEST_PAGE || read_by_invalid_sigprocmask(address) != -(libc::EFAULT as isize)
+    address / SMALLEST_PAGE == stack / SMALLEST_PAGE || invalid_sigprocmask(address) != -(libc::EFAULT as isize)
 }
 
 /// A call that was recorded on its way into a layer, by Rust or by machine code.

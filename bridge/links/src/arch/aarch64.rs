@@ -119,11 +119,8 @@ pub(crate) fn is_under_way(place: usize, return_address: usize, stack: usize) ->
     false
 }
 
-/// What `rt_sigprocmask` returns that is told to read a new mask at `address`, and an invalid way to change the mask.
-///
-/// It copies the mask from user space before it looks at `how`, so nothing is changed and the error is EFAULT or EINVAL (Linux:
-/// kernel/signal.c). It is async-signal-safe; `errno` stays as it is.
-pub(crate) fn read_by_invalid_sigprocmask(address: usize) -> isize {
+/// What `rt_sigprocmask` returns for a mask at `address` and a `how` of -1: a system call without `errno`.
+pub(crate) fn invalid_sigprocmask(address: usize) -> isize {
     let result: isize;
     // SAFETY: the kernel reads a word, or refuses to; no other memory and no mask is changed.
     unsafe {
