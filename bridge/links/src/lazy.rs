@@ -69,7 +69,7 @@ pub(crate) extern "C" fn resolve(rows: &'static LazyRows, number: usize, context
     let Some((slots, id)) = LazySlots::of_stub(rows, number) else {
         log::fatal("a link of an unknown function was called", None)
     };
-    // SAFETY: what `links` has leaked.
+    // SAFETY: `links` made the slots with the address of an owner that it leaked.
     let owner = unsafe { &*std::ptr::with_exposed_provenance::<LinksOwner>(slots.layer()) };
     if context != 0 {
         LAST.store(context, Ordering::Relaxed);

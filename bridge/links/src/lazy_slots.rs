@@ -96,7 +96,7 @@ impl LazySlots {
     /// Slots of a layer's own, which lead to the resolver of all layers; it is told `layer`.
     pub(crate) fn new(layer: usize, resolver: Stub, lock: &LinkerLock) -> LazySlots {
         static BLOCKS: Blocks<LazyRows> =
-            // SAFETY: what the text above is; rows are atomic words.
+            // SAFETY: the text above is whole pages that only jump, by these rows; rows are atomic words, for which zeros are values.
             unsafe { Blocks::new(&raw const qmpi_lazy, &raw const qmpi_lazy_end, &ROWS) };
         let (block, place) = BLOCKS.take(LAYERS);
         // The same for all layers of the block, whichever is first.

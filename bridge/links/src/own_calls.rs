@@ -167,7 +167,7 @@ fn leave(link: CalledLink) -> usize {
 
 /// Where a call goes for which the topmost record says nothing. `stack` is the stack pointer at the link's entry.
 extern "C" fn decide(link: &CalledLink, stack: usize) -> usize {
-    // SAFETY: of this thread, and nothing writes to them meanwhile but the handler of a signal, which comes back before this goes on.
+    // SAFETY: the records are this thread's. Nothing else writes to them meanwhile but the handler of a signal, which comes back before this goes on.
     let records = unsafe { &*own_records() };
     let is_innermost = |record: &&EnteredWrapper| record.key.layer() == link.key.layer() && record.holds(stack);
     match records.taken().iter().rev().find(is_innermost) {
@@ -178,7 +178,7 @@ extern "C" fn decide(link: &CalledLink, stack: usize) -> usize {
 
 /// Records that a wrapper is entered, where the stub has not. Returns the wrapper.
 extern "C" fn record_entry(entry: &EnteredEntry, stack: usize, return_address: usize) -> usize {
-    // SAFETY: of this thread, which does nothing else with them now.
+    // SAFETY: the records are this thread's, which does nothing else with them now.
     let records = unsafe { &mut *own_records() };
     let mut count = records.taken().len();
     // Calls as deep as this one, or deeper, are over.

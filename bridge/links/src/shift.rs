@@ -220,7 +220,7 @@ pub(crate) struct DirectStubs {
 
 /// Those that pass the return address as the context.
 static DIRECT_STUBS: DirectStubs = DirectStubs {
-    // SAFETY: what the text above is; rows are atomic words.
+    // SAFETY: the text above is whole pages that only jump, by these rows; rows are atomic words, for which zeros are values.
     blocks: unsafe { Blocks::new(&raw const qmpi_direct, &raw const qmpi_direct_end, &DIRECT_ROWS) },
     // SAFETY: a table of constants.
     down: unsafe { &qmpi_direct_down_table },
@@ -233,7 +233,7 @@ static DIRECT_STUBS: DirectStubs = DirectStubs {
 
 /// Those where contexts are null so far.
 static NULL_STUBS: DirectStubs = DirectStubs {
-    // SAFETY: what the text above is; rows are atomic words.
+    // SAFETY: the text above is whole pages that only jump, by these rows; rows are atomic words, for which zeros are values.
     blocks: unsafe { Blocks::new(&raw const qmpi_null, &raw const qmpi_null_end, &NULL_ROWS) },
     // SAFETY: a table of constants.
     down: unsafe { &qmpi_direct_down_null_table },

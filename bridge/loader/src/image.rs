@@ -54,7 +54,7 @@ impl Image {
 
     /// The object with this link map, unless it has no dynamic symbols.
     pub(crate) fn of_map(map: &'static LinkMap) -> Option<Image> {
-        // SAFETY: what `ld.so` says of the object, which is not unloaded.
+        // SAFETY: base and headers are what `ld.so` says of the object, which is not unloaded as long as its image is read.
         Image::new(map.name(), unsafe { Segments::new(map.base, map.program_headers()?) })
     }
 

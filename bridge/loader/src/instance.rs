@@ -35,7 +35,7 @@ pub struct Instance {
     pub(crate) has_own_allocator: bool,
     /// The process when the tool was loaded. Other objects than MPI's and those that tools are bound to may have been closed since.
     pub(crate) process: Arc<Process>,
-    /// The same when it was last brought up to date. Locked under `ld.so`'s lock only, so it is never waited for.
+    /// The process when a tool last opened a library. Locked under `ld.so`'s lock only, so it is never waited for.
     last: Locked<Arc<Process>>,
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,

@@ -13,7 +13,7 @@ pub type Array = *mut *mut c_char;
 pub unsafe fn texts(array: Array) -> impl Iterator<Item = *mut c_char> {
     let mut next = array;
     core::iter::from_fn(move || {
-        // SAFETY: as the caller promises; nothing is read behind the null pointer.
+        // SAFETY: such an array, as the caller promises; nothing is read behind its null pointer.
         let text = unsafe { next.as_ref() }.copied().filter(|text| !text.is_null())?;
         next = next.wrapping_add(1);
         Some(text)
