@@ -2,7 +2,6 @@
 //! programs open libraries a hundred at a time.
 
 use qmpi_dynamic::objects;
-use qmpi_system::Locked;
 
 use crate::image::Image;
 
@@ -93,28 +92,5 @@ impl Listed {
     /// The objects.
     pub fn into_images(self) -> Vec<Image> {
         self.images
-    }
-}
-
-/// The objects at the last look, of those who look under `ld.so`'s lock alone: this one is never waited for then.
-#[derive(Debug)]
-pub struct LastLook(Locked<Option<Listed>>);
-
-impl LastLook {
-    /// None yet: all objects will be new.
-    pub const fn never() -> LastLook {
-        LastLook(Locked::new(None))
-    }
-
-    /// These objects have been looked at.
-    pub fn set(&self, listed: Listed) {
-        *self.0.lock() = Some(listed);
-    }
-
-    /// Looks again: the objects of now.
-    pub fn again(&self) -> Listed {
-        let mut last = self.0.lock();
-        let now = last.take().unwrap_or_default().since();
-        last.insert(now).clone()
     }
 }
