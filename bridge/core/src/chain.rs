@@ -403,8 +403,8 @@ impl Link {
     /// For the application.
     fn entry(&mut self, id: FnId, mode: CallerMode) -> usize {
         let arity = conversion::arity(id);
-        match (self.convention, self.tool, mode) {
-            (Convention::Qmpi, ..) => {
+        match (self.convention, self.tool) {
+            (Convention::Qmpi, _) => {
                 // The application's return address is on the stack: no need to look elsewhere.
                 let link = move |link: Link| conversion::up(link.address, link.passed.0, arity, CallerMode::Ignore);
                 let switched = self.switched.and_then(|(switch, below)| {
@@ -413,8 +413,8 @@ impl Link {
                 });
                 switched.unwrap_or_else(|| link(*self))
             }
-            (_, ToolId::MPI, _) | (_, _, CallerMode::Ignore) => self.pmpi(id, mode),
-            (_, _, CallerMode::Keep) => recorded(self.pmpi(id, mode), CallerMode::Keep),
+            (_, ToolId::MPI) => self.pmpi(id, mode),
+            _ => recorded(self.pmpi(id, mode), mode),
         }
     }
 
@@ -448,10 +448,7 @@ impl Link {
 
 /// A link from the application to a PMPI tool's function, which notes the return address if a layer asks for it.
 pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
-    match mode {
-        CallerMode::Ignore => address,
-        CallerMode::Keep => conversion::record(address),
-    }
+    if mode == CallerMode::Keep { conversion::record(address) } else { address }
 }
 
 /// A link from the application to a function of a PMPI tool of the program, with the recorder in front of it, if calls are recorded.

@@ -38,7 +38,7 @@ pub(crate) fn observe(target: usize, edge: usize) -> usize {
     observer::observe(target, notify, edge)
 }
 
-extern "C" fn notify(edge: usize) {
+extern "C" fn notify(edge: usize, _: usize) {
     let before = ARRIVED.fetch_max(edge + 1, Ordering::Relaxed);
     mpi_is_of_this_process();
     exit::finalize_arrived(edge);

@@ -1,4 +1,4 @@
-//! MPIR process acquisition: what this process tells `qmpi run --mpir`. When it does is the entry library's business (`entry/src/mpir.rs`).
+//! MPIR process acquisition: what this process tells `qmpi run --mpir`. When it does is the entry library's business (`entry/src/start.rs`).
 //!
 //! Nothing of the connection stays: programs close descriptors that they do not know, and open others in their places. So MPI_Abort connects
 //! again.
@@ -13,7 +13,7 @@ use qmpi_abi::{ABORT, Binding};
 use qmpi_dynamic::LinkerLock;
 use qmpi_links::observer;
 use qmpi_loader::Process;
-use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::image::rebind;
 use qmpi_loader::process::loader_lock;
 use qmpi_mpir::address::Address;
 use qmpi_mpir::message;
@@ -39,7 +39,7 @@ fn watch_abort(lock: &LinkerLock, abort: usize) {
     let mut link = LINK.lock();
     let next = ring().get(ABORT).unwrap_or(abort);
     if next != 0 && next != *link {
-        *link = observer::observe_second(next, at_abort, 0);
+        *link = observer::observe(next, at_abort, 0);
         ring().set(ABORT, *link);
         watch_fortran(lock);
     }
@@ -54,7 +54,6 @@ fn watch_fortran(lock: &LinkerLock) {
         rebind::exchange(
             lock,
             image,
-            Which::All,
             |_| true,
             |reference, held| {
                 let symbol = qmpi_abi::classify_c(reference.name)?;
@@ -67,7 +66,7 @@ fn watch_fortran(lock: &LinkerLock) {
                     _ if symbol.profiling => process.function(reference.name)?,
                     _ => return None,
                 };
-                (!is_ours(next)).then(|| observer::observe_second(next, at_abort, 0))
+                (!is_ours(next)).then(|| observer::observe(next, at_abort, 0))
             },
         );
     }

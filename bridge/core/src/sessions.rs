@@ -91,7 +91,7 @@ const SESSION_INIT: FnId = INITIALIZATION[2];
 
 /// Watches how MPI is initialized; `chain` is the MPI library alone.
 pub(crate) fn observe(chain: &mut Chain) {
-    extern "C" fn notify(way: usize) {
+    extern "C" fn notify(way: usize, _: usize) {
         ARRIVED[way].store(true, Ordering::Relaxed);
         finalize::mpi_is_of_this_process();
     }

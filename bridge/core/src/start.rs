@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_loader::Process;
-use qmpi_loader::image::listed::{LastLook, Listed};
+use qmpi_loader::image::listed::Listed;
 use qmpi_loader::process::loader_lock;
 use qmpi_ring::{Moment, Progress, progress};
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::process::fortran::{self, Fortran};
 use crate::process::{base, c_library, entrance, without_mpi, wrapped};
@@ -26,8 +26,8 @@ use crate::{lost_stack, present, recorder, stack, versions};
 
 static PROGRESS: Progress = Progress::new(AtomicU8::new(progress::IDLE));
 
-/// The objects of the process that have been dealt with.
-static DEALT_WITH: LastLook = LastLook::never();
+/// The objects of the process that have been dealt with. Locked under `ld.so`'s lock only, so it is never waited for.
+static DEALT_WITH: Locked<Option<Listed>> = Locked::new(None);
 
 /// Sets everything up, unless that has happened. Returns whether the slots are filled.
 pub(crate) extern "C" fn start(moment: Moment) -> bool {
@@ -75,7 +75,7 @@ fn set_up(moment: Moment, lock: &LinkerLock) -> bool {
     c_library::follow_environment(lock, process.images());
     c_library::begin_stand_ins(lock, &process);
     entrance::filled(entries);
-    DEALT_WITH.set(Listed::of(process.images()));
+    *DEALT_WITH.lock() = Some(Listed::of(process.images()));
     qmpi_loader::close_files();
     lost_stack::check(!requested.stack.layers.is_empty() && !without_mpi::is_opened());
     true
@@ -94,7 +94,8 @@ pub(crate) extern "C" fn objects_opened() {
         return;
     }
     loader_lock::with(|lock| {
-        let now = DEALT_WITH.again();
+        let now = DEALT_WITH.lock().take().unwrap_or_default().since();
+        *DEALT_WITH.lock() = Some(now.clone());
         let (images, new) = (now.images(), now.new_images());
         without_mpi::check(new);
         c_library::list_all_namespaces(lock, new);

@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
-use qmpi_loader::image::rebind::{self, Reference, Which};
+use qmpi_loader::image::rebind::{self, Reference};
 use qmpi_loader::image::symbol::DefinedVersion;
 
 use crate::name;
@@ -145,7 +145,7 @@ pub(crate) fn first<'a>(images: &'a [Image], reference: &Reference<'_>, version:
 pub(crate) fn bind_opened(lock: &LinkerLock, images: &[Image], new: &[Image]) {
     let Some(versions) = OF_PROCESS.get().filter(|versions| !versions.0.is_empty()) else { return };
     for image in new {
-        rebind::rebind(lock, image, Which::All, |reference| {
+        rebind::rebind(lock, image, |reference| {
             let id = name::plain_id(reference.name).filter(|id| versions.0.contains_key(id))?;
             let version = image.needed_version(reference)?;
             first(images, reference, version).filter(|image| is_entry(image))?;

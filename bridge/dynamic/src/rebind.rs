@@ -7,17 +7,6 @@ use crate::linker_lock::LinkerLock;
 use crate::mapped::Mapped;
 use crate::relocation::Reference;
 
-/// Which references to rebind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
-    /// All of them.
-    All,
-    /// Calls: function pointers stay equal to those that others have.
-    Calls,
-    /// Weak ones, by which a program asks whether a function exists.
-    Weak,
-}
-
 /// Points references of `object` for which `target` has an address there; `target` may ask what the word holds, and is asked about names
 /// that begin with four bytes that `is_likely` likes. Returns how many references were changed.
 ///
@@ -27,21 +16,12 @@ pub enum Which {
 pub unsafe fn rebind(
     _: &LinkerLock,
     object: &Mapped<'_>,
-    which: Which,
     is_likely: impl Fn([u8; 4]) -> bool,
     mut target: impl FnMut(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
 ) -> usize {
     let mut words = Words { object, unprotected: None };
     let mut count = 0_usize;
     for reference in object.tables().bindings_like(is_likely) {
-        let is_concerned = match which {
-            Which::All => true,
-            Which::Calls => reference.is_call,
-            Which::Weak => reference.is_weak,
-        };
-        if !is_concerned {
-            continue;
-        }
         // Most references are of no interest: nothing else is looked at for their names.
         let value = || words.at(reference.offset).map_or(0, |(word, _)| word.load(Ordering::Relaxed));
         if let Some(address) = target(&reference, &value)

@@ -12,8 +12,7 @@
 //! | `process/` | its environment and objects, glibc's own functions, this library itself: is there an MPI, and a stack? |
 //! | `core_library.rs` | yes: the core does the rest |
 //! | `references/` | weak references, calls where there is no stack, libraries that are opened: the process finds what it would find without this library |
-//! | `mpir.rs` | under `qmpi run --mpir` a rank tells of itself, and waits for a debugger |
-//! | `start.rs` | when all that happens: the process is loaded, or calls MPI for the first time |
+//! | `start.rs` | when all that happens: the process is loaded, or calls MPI for the first time; under `qmpi run --mpir` it tells of itself then |
 //! | `exports/` | what others find by name: a call is one jump through a slot; `dlsym`; QMPI's functions, and those of the 2018 prototype |
 //!
 //! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*`, `dlsym` and `dlvsym`, never `PMPI_*` (the MPI library
@@ -24,7 +23,6 @@
 mod arch;
 mod core_library;
 mod exports;
-mod mpir;
 #[cfg(planted)]
 mod planted;
 mod process;

@@ -9,15 +9,15 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use qmpi_abi::{FnId, INITIALIZATION};
+use qmpi_abi::{ABORT, FnId, INITIALIZATION};
 use qmpi_ring::{Moment, message};
 
 use crate::arch::LAZY_SIZE;
+use crate::core_library;
 use crate::process::{environment, objects};
 use crate::references::opened::{self, All};
 use crate::references::pass_through;
 use crate::ring::RING;
-use crate::{core_library, mpir};
 
 // Miri runs constructors as well, and has no dynamic linker to look at.
 #[cfg_attr(not(miri), used, unsafe(link_section = ".init_array"))]
@@ -44,7 +44,7 @@ extern "C" fn on_load() {
     LOADED.store(true, Ordering::Release);
     // The stack is loaded, constructors of tools have run, and the program has not begun: a debugger can set breakpoints in both.
     if has_mpi {
-        mpir::register();
+        tell_of_this_process();
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn begin(moment: Moment) {
         if has_stack {
             let _ = start(moment);
         }
-        mpir::register();
+        tell_of_this_process();
     }
 }
 
@@ -77,6 +77,16 @@ fn start(moment: Moment) -> bool {
         opened::see_to_all(All::Stack);
     }
     is_set_up
+}
+
+/// MPIR process acquisition: tells `qmpi run --mpir`, if the job is under that, of this process, which has an MPI, once; and waits as long as a
+/// debugger wants it to. The core does the talking (`core/src/mpir.rs`).
+fn tell_of_this_process() {
+    if environment::is_under_mpir() {
+        let has_slot = RING.get(ABORT).is_some();
+        let abort = if has_slot { None } else { pass_through::function(ABORT) };
+        (core_library::functions().register)(abort.unwrap_or(0));
+    }
 }
 
 /// Where the first call of a function goes, by the place in its lazy stub that the stub's call returns to, from the first stub on.

@@ -164,7 +164,7 @@ struct Space {
 impl Space {
     fn reserve(len: usize) -> io::Result<Space> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: new addresses, chosen by the kernel.
+        // SAFETY: the mapping is at new addresses, chosen by the kernel.
         let start = unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
         if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Space { start: start.addr(), len }) }
     }
@@ -238,7 +238,7 @@ impl MappedBlocks {
 /// # Safety
 /// So many bytes can be read there.
 unsafe fn bytes<'a>(address: usize, len: usize) -> &'a [u8] {
-    // SAFETY: as the caller promises.
+    // SAFETY: so many bytes can be read there, as the caller promises.
     unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(address), len) }
 }
 

@@ -2,25 +2,18 @@
 //! tool. Rust does this where a stub cannot see from one word of the stack whether a call is under way, on AArch64;
 //! on x86-64 it is text of the stubs (`arch/x86_64/caller.s`, which says more).
 //!
-//! A record holds the stack pointer and the return address of the call ([`is_under_way`]).
+//! A record holds the context, the stack pointer and the return address of the call ([`EnteredCall`]).
 #![expect(unsafe_code, reason = "reads the records of a thread")]
 
 use std::sync::atomic::Ordering;
 
 use qmpi_ring::ring::{CALLER_DEPTH, CALLER_RECORD};
 
-use crate::arch::{is_under_way, thread_pointer};
+use crate::arch::{EnteredCall, thread_pointer};
 use crate::{lazy_slots, thread_offsets};
 
-/// A call, as it is recorded.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-struct CallerRecord {
-    context: usize,
-    /// The stack pointer of the call, and its return address.
-    place: usize,
-    return_address: usize,
-}
+/// A record of the call that came with a context.
+type CallerRecord = EnteredCall<usize>;
 
 /// The records of a thread.
 #[repr(C)]
@@ -47,19 +40,13 @@ impl CallerRecords {
     }
 }
 
-impl CallerRecord {
-    fn holds(&self, stack: usize) -> bool {
-        is_under_way(self.place, self.return_address, stack)
-    }
-}
-
 /// Records a call with this return address, from a stub that was entered with the stack pointer `stack`.
 pub(crate) extern "C" fn record(context: usize, stack: usize, return_address: usize) {
     let records = records();
     let mut index = records.index();
     // A record of the same context that still holds has the better place, one further up.
     let top = records.records[index];
-    if top.context == context && context != return_address && top.holds(stack) {
+    if top.key == context && context != return_address && top.holds(stack) {
         return;
     }
     // Calls that are over go, but for the lowest record's place.
@@ -72,7 +59,7 @@ pub(crate) extern "C" fn record(context: usize, stack: usize, return_address: us
         let Some(below) = index.checked_sub(1) else { break };
         index = below;
     }
-    records.records[index] = CallerRecord { context, place: stack, return_address };
+    records.records[index] = CallerRecord { key: context, place: stack, return_address };
     records.top = index * CALLER_RECORD;
 }
 
@@ -88,11 +75,11 @@ pub(crate) extern "C" fn record_first(context: usize, stack: usize, return_addre
 pub(crate) extern "C" fn recall(stack: usize) -> usize {
     let records = records();
     let taken = records.records[..=records.index()].iter().rev();
-    taken.filter(|record| record.context != 0).find(|record| record.holds(stack)).map_or(0, |record| record.context)
+    taken.filter(|record| record.key != 0).find(|record| record.holds(stack)).map_or(0, |record| record.key)
 }
 
 /// The context of the topmost record, over or not.
 pub(crate) extern "C" fn topmost() -> usize {
     let records = records();
-    records.records[records.index()].context
+    records.records[records.index()].key
 }

@@ -1,51 +1,40 @@
 //! Links from one calling convention of tools to another: PMPI, QMPI, and those of the 2018 prototype.
 
-use crate::shift::{self, Append, DIRECT_STUBS, NULL_STUBS, NumberedFunction, Up};
+use crate::shift::{self, Added, DirectStubs};
 pub use crate::shift::{Arity, CallerMode, arity};
 use crate::trampoline::{self, Stub};
 
 /// A link that is called as QMPI tools are, `(context, tool_id, args...)`, and calls the PMPI function `target`.
 pub fn down(target: usize, arity: Arity, mode: CallerMode) -> usize {
-    let direct = if mode == CallerMode::Ignore { DIRECT_STUBS.down(target, arity) } else { None };
+    let direct = DirectStubs::of(mode).and_then(|stubs| stubs.down(target, arity));
     direct.unwrap_or_else(|| trampoline::with_word(shift::down(arity, mode), target))
 }
 
 /// A link that is called as PMPI functions are and calls the function `target` of QMPI tool `tool`.
 pub fn up(target: usize, tool: i32, arity: Arity, mode: CallerMode) -> usize {
-    let with_frame = || shift::direct_up_with_frame(target, tool, arity);
-    let direct = || DIRECT_STUBS.up(target, tool, arity).or_else(with_frame);
-    let direct = if mode == CallerMode::Ignore { direct() } else { None };
-    direct.unwrap_or_else(|| up_by(shift::up(arity, mode), target, tool, 0))
+    let direct = DirectStubs::of(mode).and_then(|stubs| stubs.up(target, tool, arity));
+    let with_frame =
+        || if mode == CallerMode::Ignore { shift::direct_up_with_frame(target, tool, arity) } else { None };
+    direct.or_else(with_frame).unwrap_or_else(|| added(shift::up(arity, mode), target, tool, 0))
 }
 
 /// As [`up`] with [`CallerMode::Keep`]; `context` is passed where none came with the call, as in a thread of the tool's own.
 pub fn up_with_context(target: usize, tool: i32, arity: Arity, context: usize) -> usize {
-    up_by(shift::up(arity, CallerMode::Keep), target, tool, context)
-}
-
-/// As [`down`], for an MPI whose contexts are null as far as it is known ([`crate::lazy`]).
-pub fn down_null(target: usize, arity: Arity) -> usize {
-    let direct = NULL_STUBS.down(target, arity);
-    direct.unwrap_or_else(|| trampoline::with_word(shift::down_null(arity), target))
-}
-
-/// As [`up`], with a null context.
-pub(crate) fn up_null(target: usize, tool: i32, arity: Arity) -> usize {
-    NULL_STUBS.up(target, tool, arity).unwrap_or_else(|| up_by(shift::up_null(arity), target, tool, 0))
-}
-
-fn up_by(stub: Stub, target: usize, tool: i32, context: usize) -> usize {
-    trampoline::allocate(stub, Box::leak(Box::new(Up { target, tool, context })))
+    added(shift::up(arity, CallerMode::Keep), target, tool, context)
 }
 
 /// A link that is called as PMPI functions are and calls the wrapper `target` of the 2018 prototype.
 pub fn append(target: usize, level: i32, vector: usize, arity: Arity) -> usize {
-    trampoline::allocate(shift::append(arity), Box::leak(Box::new(Append { target, level, vector })))
+    added(shift::append(arity), target, level, vector)
 }
 
 /// The function `target` of QMPI tools, called with the id `tool` instead of that which the caller passes.
 pub fn numbered(target: usize, tool: i32) -> usize {
-    trampoline::allocate(shift::qmpi_numbered, Box::leak(Box::new(NumberedFunction { target, tool })))
+    added(shift::qmpi_numbered, target, tool, 0)
+}
+
+fn added(stub: Stub, target: usize, number: i32, word: usize) -> usize {
+    trampoline::allocate(stub, Box::leak(Box::new(Added { target, number, word })))
 }
 
 /// A link from the application to the PMPI function `target` that keeps the application's return address for layers below.
@@ -214,18 +203,18 @@ mod tests {
         let mut words = patterns();
         words[0] = 0;
         for n in 0..=20u8 {
-            let up = up_null(address(), 7, Arity::Fixed(n));
-            let received = call(up, patterns());
+            let inner = up(address(), 7, Arity::Fixed(n), CallerMode::Null);
+            let received = call(inner, patterns());
             let n = usize::from(n);
             assert_eq!((received[0], received[1] as u32), (0, 7), "{n} arguments");
             assert_eq!(received[2..n + 2], patterns()[..n], "{n} arguments");
-            let down = down_null(up, Arity::Fixed(n as u8));
-            let received = call(down, words);
+            let outer = down(inner, Arity::Fixed(n as u8), CallerMode::Null);
+            let received = call(outer, words);
             assert_eq!(received[0], 0, "{n} arguments");
             assert_eq!(received[2..n + 2], words[2..n + 2], "{n} arguments");
         }
-        let up = up_null(address(), 7, Arity::Variadic);
-        let received = call(down_null(up, Arity::Variadic), words);
+        let inner = up(address(), 7, Arity::Variadic, CallerMode::Null);
+        let received = call(down(inner, Arity::Variadic, CallerMode::Null), words);
         assert_eq!((received[0], received[1] as u32), (0, 7));
         assert_eq!(received[2..20], words[2..20]);
     }
@@ -236,7 +225,7 @@ mod tests {
         for arity in (0..=20).map(Arity::Fixed).chain([Arity::Variadic]) {
             let inner = up_with_context(address(), 3, arity, 0);
             let words = patterns();
-            let received = call(down_null(inner, arity), words);
+            let received = call(down(inner, arity, CallerMode::Null), words);
             let n = if let Arity::Fixed(n) = arity { usize::from(n) } else { 18 };
             assert_eq!((received[0], received[1] as u32), (words[0], 3), "{arity:?}");
             assert_eq!(received[2..n + 2], words[2..n + 2], "{arity:?}");

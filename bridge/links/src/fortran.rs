@@ -11,7 +11,8 @@
 use std::ffi::{CStr, CString};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use qmpi_system::Locked;
 
 use crate::arch::{ARGUMENT_REGISTERS, machine_code};
 use crate::shift::{Arity, MAX_ARGS};
@@ -23,7 +24,7 @@ use crate::trampoline::{self, Stub};
 #[repr(C)]
 struct Resume {
     /// The Fortran library's function.
-    target: usize,
+    target: AtomicUsize,
     /// How many layers the call has behind it.
     level: usize,
 }
@@ -46,41 +47,32 @@ unsafe extern "C" {
 
 /// A link from a tool to MPI's Fortran library: C functions called from there enter the chain below `level` layers.
 pub fn resume(target: usize, level: usize) -> usize {
-    trampoline::allocate(qmpi_fortran_resume, Box::leak(Box::new(Resume { target, level })))
+    trampoline::allocate(qmpi_fortran_resume, resume_at(target, level))
 }
 
-/// A link whose function the process does not have: MPI's Fortran library may be opened later ([`bind`]).
-struct Unbound {
-    name: CString,
-    /// Of the link's [`Resume`].
-    target: &'static AtomicUsize,
+fn resume_at(target: usize, level: usize) -> &'static Resume {
+    Box::leak(Box::new(Resume { target: AtomicUsize::new(target), level }))
 }
 
-static UNBOUND: Mutex<Vec<Unbound>> = Mutex::new(Vec::new());
+/// Links whose functions the process does not have, with these functions' names: MPI's Fortran library may be opened later ([`bind`]).
+static UNBOUND: Locked<Vec<(CString, &'static Resume)>> = Locked::new(Vec::new());
 
 /// The same for a function that the process does not have: calls lead to `until` as long as there is none of this name.
 pub fn resume_later(name: CString, level: usize, until: usize) -> usize {
-    let resume = Box::into_raw(Box::new(Resume { target: until, level }));
-    // SAFETY: the record was just made.
-    let target = unsafe { &raw mut (*resume).target };
-    // SAFETY: the record is never freed, and from here on machine code alone reads the word otherwise.
-    let target = unsafe { AtomicUsize::from_ptr(target) };
-    UNBOUND.lock().unwrap_or_else(PoisonError::into_inner).push(Unbound { name, target });
-    trampoline::with_word(qmpi_fortran_resume, resume.expose_provenance())
+    let resume = resume_at(until, level);
+    UNBOUND.lock().push((name, resume));
+    trampoline::allocate(qmpi_fortran_resume, resume)
 }
 
 /// Lets the links of [`resume_later`] lead to what `find` has under their names.
 pub fn bind(find: impl Fn(&CStr) -> Option<usize>) {
     // `find` may ask ld.so: no lock is held meanwhile.
-    let mut unbound = std::mem::take(&mut *UNBOUND.lock().unwrap_or_else(PoisonError::into_inner));
-    unbound.retain(|Unbound { name, target }| match find(name) {
-        Some(address) => {
-            target.store(address, Ordering::Release);
-            false
-        }
-        None => true,
+    let mut unbound = std::mem::take(&mut *UNBOUND.lock());
+    unbound.retain(|(name, resume)| {
+        let found = find(name);
+        found.inspect(|address| resume.target.store(*address, Ordering::Release)).is_none()
     });
-    UNBOUND.lock().unwrap_or_else(PoisonError::into_inner).append(&mut unbound);
+    UNBOUND.lock().append(&mut unbound);
 }
 
 /// A link from MPI's Fortran library to a C function of this arity: `links[level]` is the one below `level` layers.

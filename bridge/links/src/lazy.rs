@@ -21,8 +21,9 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_system::log;
 
 use crate::arch::{machine_code, publish_stubs};
-use crate::conversion;
-use crate::lazy_slots::{CONTEXTS, LazyRows, LazySlots};
+use crate::conversion::{self, CallerMode};
+pub use crate::lazy_slots::LazySlots;
+use crate::lazy_slots::{CONTEXTS, LazyRows};
 
 /// What comes next below a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub enum NextFound {
 pub type Find = fn(owner: i32, id: FnId) -> Option<NextFound>;
 
 machine_code!(
-    ["lazy"], { resolve = sym resolve },
+    ["lazy"], { resolve = sym resolve, },
     x86_64 { caller_offset = sym crate::thread_offsets::CALLER },
     aarch64 { topmost = sym crate::caller::topmost }
 );
@@ -55,20 +56,9 @@ struct LinksOwner {
 }
 
 /// The links of one tool.
-#[derive(Debug, Clone, Copy)]
-pub struct LazyLinks(LazySlots);
-
-impl LazyLinks {
-    /// Those of `tool`.
-    pub fn new(tool: i32, find: Find, lock: &LinkerLock) -> LazyLinks {
-        let owner: &'static LinksOwner = Box::leak(Box::new(LinksOwner { tool, find }));
-        LazyLinks(LazySlots::new(std::ptr::from_ref(owner).expose_provenance(), qmpi_resolve, lock))
-    }
-
-    /// The link of a function.
-    pub fn link(self, id: FnId) -> usize {
-        self.0.link(id)
-    }
+pub fn links(tool: i32, find: Find, lock: &LinkerLock) -> LazySlots {
+    let owner: &'static LinksOwner = Box::leak(Box::new(LinksOwner { tool, find }));
+    LazySlots::new(std::ptr::from_ref(owner).expose_provenance(), qmpi_resolve, lock)
 }
 
 /// Finds the link of stub `number` of a block, and where the call goes on; `context` is the one that came with the application's call, or
@@ -79,7 +69,7 @@ pub(crate) extern "C" fn resolve(rows: &'static LazyRows, number: usize, context
     let Some((slots, id)) = LazySlots::of_stub(rows, number) else {
         log::fatal("a link of an unknown function was called", None)
     };
-    // SAFETY: what `LazyLinks::new` has leaked.
+    // SAFETY: `links` made the slots with the address of an owner that it leaked.
     let owner = unsafe { &*std::ptr::with_exposed_provenance::<LinksOwner>(slots.layer()) };
     if context != 0 {
         LAST.store(context, Ordering::Relaxed);
@@ -92,7 +82,7 @@ pub(crate) extern "C" fn resolve(rows: &'static LazyRows, number: usize, context
             Some(NextFound::Qmpi(function, tool)) if keeps_contexts => {
                 conversion::up_with_context(function, tool, arity, LAST.load(Ordering::Relaxed))
             }
-            Some(NextFound::Qmpi(function, tool)) => conversion::up_null(function, tool, arity),
+            Some(NextFound::Qmpi(function, tool)) => conversion::up(function, tool, arity, CallerMode::Null),
             None => log::fatal(&format!("{} was called, and nothing comes next for it", id.name()), None),
         };
         publish_stubs();
@@ -129,7 +119,7 @@ mod tests {
     fn a_link_is_found_once() {
         // SAFETY: no other test publishes links.
         let lock = unsafe { LinkerLock::held() };
-        let links: Vec<LazyLinks> = (0..50).map(|tool| LazyLinks::new(tool, find, &lock)).collect();
+        let links: Vec<_> = (0..50).map(|tool| links(tool, find, &lock)).collect();
         for (tool, links) in (0..).zip(&links) {
             let id = FnId::by_name(if tool < 40 { "MPI_Barrier" } else { "MPI_Comm_free" }).unwrap();
             // SAFETY: a link to the function above.

@@ -84,9 +84,9 @@ pub(crate) extern "C" fn first_context() {
     ALL.iter().for_each(|slots| slots.forget());
 }
 
-/// The slots of one layer.
+/// The slots of one layer: its links.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LazySlots {
+pub struct LazySlots {
     rows: &'static LazyRows,
     /// Which layer of the block it is.
     place: usize,
@@ -96,7 +96,7 @@ impl LazySlots {
     /// Slots of a layer's own, which lead to the resolver of all layers; it is told `layer`.
     pub(crate) fn new(layer: usize, resolver: Stub, lock: &LinkerLock) -> LazySlots {
         static BLOCKS: Blocks<LazyRows> =
-            // SAFETY: what the text above is; rows are atomic words.
+            // SAFETY: the text above is whole pages that only jump, by these rows; rows are atomic words, for which zeros are values.
             unsafe { Blocks::new(&raw const qmpi_lazy, &raw const qmpi_lazy_end, &ROWS) };
         let (block, place) = BLOCKS.take(LAYERS);
         // The same for all layers of the block, whichever is first.
@@ -120,7 +120,7 @@ impl LazySlots {
     }
 
     /// The link of a function: its stub.
-    pub(crate) fn link(self, id: FnId) -> usize {
+    pub fn link(self, id: FnId) -> usize {
         self.rows.code.load(Ordering::Relaxed) + STUB * (id.index() * LAYERS + self.place)
     }
 

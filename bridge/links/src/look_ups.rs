@@ -64,12 +64,12 @@ pub fn next(
 
 /// `dlsym` by the program.
 extern "C" fn of_program(handle: *mut c_void, name: *const c_char) -> *mut c_void {
-    // SAFETY: what the program has passed to the wrapper.
+    // SAFETY: the arguments are those of the program's own call, which the wrapper passes on.
     unsafe { libc::dlsym(handle, name) }
 }
 
 /// `dlvsym` by the program.
 extern "C" fn of_program_versioned(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void {
-    // SAFETY: what the program has passed to the wrapper.
+    // SAFETY: the arguments are those of the program's own call, which the wrapper passes on.
     unsafe { dlvsym(handle, name, version) }
 }

@@ -6,17 +6,14 @@ use std::mem::offset_of;
 use crate::arch::machine_code;
 use crate::trampoline;
 
-/// Called with the number of the edge.
-pub type Notify = extern "C" fn(usize);
-
 /// Called with the number of the edge, and the second of the call's arguments, as a register holds it.
-pub type NotifySecond = extern "C" fn(usize, usize);
+pub type Notify = extern "C" fn(usize, usize);
 
 /// The function that a call is reported to, and the link behind it.
 #[repr(C)]
 struct Observer {
-    /// The address of a [`Notify`] or a [`NotifySecond`]: when it is called, registers have the call's arguments but for the first.
-    notify: usize,
+    /// When it is called, registers have the call's arguments but for the first.
+    notify: Notify,
     edge: usize,
     target: usize,
 }
@@ -34,14 +31,5 @@ unsafe extern "C" {
 
 /// Makes a link that calls `notify` and jumps to `target`, whose caller and arguments stay as they are.
 pub fn observe(target: usize, notify: Notify, edge: usize) -> usize {
-    allocate(target, (notify as *const ()).addr(), edge)
-}
-
-/// The same for a function that looks at the second argument.
-pub fn observe_second(target: usize, notify: NotifySecond, edge: usize) -> usize {
-    allocate(target, (notify as *const ()).addr(), edge)
-}
-
-fn allocate(target: usize, notify: usize, edge: usize) -> usize {
     trampoline::allocate(qmpi_observer, Box::leak(Box::new(Observer { notify, edge, target })))
 }

@@ -28,7 +28,7 @@ use qmpi_elf::tool::spelling;
 use qmpi_plan::own_calls::{always_passes_on, other_always_passes_on, same_function};
 use qmpi_ring::ring::OWN_DEPTH;
 
-use crate::arch::{is_under_way, machine_code, thread_pointer};
+use crate::arch::{EnteredCall, machine_code, thread_pointer};
 use crate::{thread_offsets, trampoline};
 
 /// A function of a layer: the layer's number above, the function's below.
@@ -74,14 +74,7 @@ struct CalledLink {
 }
 
 /// What is recorded of a wrapper that was entered.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-struct EnteredWrapper {
-    key: LayerFunction,
-    /// The place of the return address.
-    place: usize,
-    return_address: usize,
-}
+type EnteredWrapper = EnteredCall<LayerFunction>;
 
 /// The records of a thread.
 #[derive(Debug)]
@@ -99,7 +92,7 @@ struct EnteredWrappers {
 // pointer are the same stack: a function of MPI, which is about to be called, needs more. On AArch64 all is decided in Rust.
 machine_code!(
     ["own_calls"],
-    { decide = sym decide, enter = sym record_entry },
+    { decide = sym decide, enter = sym record_entry, },
     x86_64 {
         offset = sym thread_offsets::OWN_CALLS,
         last = sym thread_offsets::LAST_OWN_CALL,
@@ -174,7 +167,7 @@ fn leave(link: CalledLink) -> usize {
 
 /// Where a call goes for which the topmost record says nothing. `stack` is the stack pointer at the link's entry.
 extern "C" fn decide(link: &CalledLink, stack: usize) -> usize {
-    // SAFETY: of this thread, and nothing writes to them meanwhile but the handler of a signal, which comes back before this goes on.
+    // SAFETY: the records are this thread's. Nothing else writes to them meanwhile but the handler of a signal, which comes back before this goes on.
     let records = unsafe { &*own_records() };
     let is_innermost = |record: &&EnteredWrapper| record.key.layer() == link.key.layer() && record.holds(stack);
     match records.taken().iter().rev().find(is_innermost) {
@@ -185,7 +178,7 @@ extern "C" fn decide(link: &CalledLink, stack: usize) -> usize {
 
 /// Records that a wrapper is entered, where the stub has not. Returns the wrapper.
 extern "C" fn record_entry(entry: &EnteredEntry, stack: usize, return_address: usize) -> usize {
-    // SAFETY: of this thread, which does nothing else with them now.
+    // SAFETY: the records are this thread's, which does nothing else with them now.
     let records = unsafe { &mut *own_records() };
     let mut count = records.taken().len();
     // Calls as deep as this one, or deeper, are over.
@@ -219,13 +212,6 @@ fn own_records() -> *mut EnteredWrappers {
 impl EnteredWrappers {
     fn taken(&self) -> &[EnteredWrapper] {
         &self.records[..self.top / size_of::<EnteredWrapper>()]
-    }
-}
-
-impl EnteredWrapper {
-    /// Is the call still under way, seen from here on the stack?
-    fn holds(&self, stack: usize) -> bool {
-        is_under_way(self.place, self.return_address, stack)
     }
 }
 

@@ -50,47 +50,28 @@ pub fn arity(id: FnId) -> Arity {
     if function.variadic { Arity::Variadic } else { Arity::Fixed(function.args) }
 }
 
-/// What a stub does with the application's return address.
+/// What a stub does with the application's return address, which is the context. Tables of stubs are in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallerMode {
     /// No layer below a PMPI tool asks for it.
     Ignore,
     /// Kept in thread-local storage across PMPI tools.
     Keep,
+    /// The MPI's own QMPI is called, whose contexts are null as far as it is known ([`crate::lazy`]).
+    Null,
 }
 
-/// What a shift-up stub adds.
+/// Where a stub leads, and what it adds to the arguments of a call.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Up {
-    /// The QMPI tool's function.
+pub(crate) struct Added {
+    /// The function that is called.
     pub(crate) target: usize,
-    /// The tool's id.
-    pub(crate) tool: i32,
-    /// The context for calls that no context came with (a thread of the tool's own); 0: the return address.
-    pub(crate) context: usize,
-}
-
-/// What an append stub adds.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct Append {
-    /// The wrapper of the 2018 prototype.
-    pub(crate) target: usize,
-    /// The tool's level.
-    pub(crate) level: i32,
-    /// The thesis's vector of tools.
-    pub(crate) vector: usize,
-}
-
-/// What [`qmpi_numbered`] is given.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct NumberedFunction {
-    /// The tool's function.
-    pub(crate) target: usize,
-    /// The id to pass, in place of the caller's.
-    pub(crate) tool: i32,
+    /// The id of the QMPI tool, or the level of a tool of the 2018 prototype.
+    pub(crate) number: i32,
+    /// Shift up: the context for calls that no context came with (a thread of the tool's own); 0: the return address. Append: the thesis's
+    /// vector of tools. [`qmpi_numbered`] keeps the caller's context.
+    pub(crate) word: usize,
 }
 
 /// How many stubs with a trampoline of their own a block has for each number of arguments: enough for every function once.
@@ -120,7 +101,7 @@ const UP_COUNT: usize = DIRECT * (REGISTERS_UP + 1);
 const FRAME_KINDS: usize = DIRECT_ARGS - REGISTERS_UP;
 const FRAME_COUNT: usize = DIRECT_LONG * FRAME_KINDS;
 
-/// As [`Up`], without a context.
+/// As [`Added`] in a shift up, without a context.
 #[repr(C)]
 struct UpRow {
     target: AtomicUsize,
@@ -166,14 +147,9 @@ impl UpRow {
 machine_code!(
     ["caller", "shift"],
     {
-        up_target = const offset_of!(Up, target),
-        up_tool = const offset_of!(Up, tool),
-        up_context = const offset_of!(Up, context),
-        append_target = const offset_of!(Append, target),
-        append_level = const offset_of!(Append, level),
-        append_vector = const offset_of!(Append, vector),
-        numbered_target = const offset_of!(NumberedFunction, target),
-        numbered_tool = const offset_of!(NumberedFunction, tool),
+        target = const offset_of!(Added, target),
+        number = const offset_of!(Added, number),
+        word = const offset_of!(Added, word),
         direct = const DIRECT,
         direct_long = const DIRECT_LONG,
         page = const PAGE,
@@ -227,7 +203,7 @@ unsafe extern "C" {
 
     /// The application → a PMPI tool (the payload), with the return address recorded.
     pub(crate) fn qmpi_record();
-    /// A [`NumberedFunction`], called with its id: one word can be put in place of another at once, two cannot.
+    /// A QMPI tool's function, called with the number of an [`Added`] as its id: one word can be put in place of another at once, two cannot.
     pub(crate) fn qmpi_numbered();
 }
 
@@ -243,8 +219,8 @@ pub(crate) struct DirectStubs {
 }
 
 /// Those that pass the return address as the context.
-pub(crate) static DIRECT_STUBS: DirectStubs = DirectStubs {
-    // SAFETY: what the text above is; rows are atomic words.
+static DIRECT_STUBS: DirectStubs = DirectStubs {
+    // SAFETY: the text above is whole pages that only jump, by these rows; rows are atomic words, for which zeros are values.
     blocks: unsafe { Blocks::new(&raw const qmpi_direct, &raw const qmpi_direct_end, &DIRECT_ROWS) },
     // SAFETY: a table of constants.
     down: unsafe { &qmpi_direct_down_table },
@@ -256,8 +232,8 @@ pub(crate) static DIRECT_STUBS: DirectStubs = DirectStubs {
 };
 
 /// Those where contexts are null so far.
-pub(crate) static NULL_STUBS: DirectStubs = DirectStubs {
-    // SAFETY: what the text above is; rows are atomic words.
+static NULL_STUBS: DirectStubs = DirectStubs {
+    // SAFETY: the text above is whole pages that only jump, by these rows; rows are atomic words, for which zeros are values.
     blocks: unsafe { Blocks::new(&raw const qmpi_null, &raw const qmpi_null_end, &NULL_ROWS) },
     // SAFETY: a table of constants.
     down: unsafe { &qmpi_direct_down_null_table },
@@ -270,6 +246,15 @@ pub(crate) static NULL_STUBS: DirectStubs = DirectStubs {
 };
 
 impl DirectStubs {
+    /// Those of a mode; where the return address is kept there are none.
+    pub(crate) fn of(mode: CallerMode) -> Option<&'static DirectStubs> {
+        match mode {
+            CallerMode::Ignore => Some(&DIRECT_STUBS),
+            CallerMode::Keep => None,
+            CallerMode::Null => Some(&NULL_STUBS),
+        }
+    }
+
     /// QMPI → PMPI with one jump. `None`: there are none for so many arguments.
     pub(crate) fn down(&'static self, target: usize, arity: Arity) -> Option<usize> {
         let count = arity.fixed()?;
@@ -325,30 +310,18 @@ fn index(arity: Arity) -> usize {
     }
 }
 
-/// QMPI → PMPI where contexts are null so far.
-pub(crate) fn down_null(arity: Arity) -> Stub {
-    // SAFETY: a table of constants.
-    unsafe { qmpi_down_null_table[index(arity)] }
-}
-
-/// PMPI → QMPI with a null context.
-pub(crate) fn up_null(arity: Arity) -> Stub {
-    // SAFETY: a table of constants.
-    unsafe { qmpi_up_null_table[index(arity)] }
-}
-
 /// QMPI → PMPI.
 pub(crate) fn down(arity: Arity, mode: CallerMode) -> Stub {
     // SAFETY: tables of constants.
-    let (ignore, keep) = unsafe { (&qmpi_down_table, &qmpi_down_record_table) };
-    if mode == CallerMode::Keep { keep[index(arity)] } else { ignore[index(arity)] }
+    let of_modes = unsafe { [&qmpi_down_table, &qmpi_down_record_table, &qmpi_down_null_table] };
+    of_modes[mode as usize][index(arity)]
 }
 
 /// PMPI → QMPI.
 pub(crate) fn up(arity: Arity, mode: CallerMode) -> Stub {
     // SAFETY: tables of constants.
-    let (ignore, keep) = unsafe { (&qmpi_up_table, &qmpi_up_recall_table) };
-    if mode == CallerMode::Keep { keep[index(arity)] } else { ignore[index(arity)] }
+    let of_modes = unsafe { [&qmpi_up_table, &qmpi_up_recall_table, &qmpi_up_null_table] };
+    of_modes[mode as usize][index(arity)]
 }
 
 /// PMPI → thesis. The prototype has no variadic functions: of `MPI_Pcontrol` the first argument counts.

@@ -42,7 +42,7 @@ pub struct Switch {
 /// A call that starts a request, on its way into the layer or past it.
 #[repr(C)]
 struct Passing {
-    /// To be set, or all others.
+    /// On the way past the layer its bit, which is set in the thread's word; on the way into it all other bits, which stay as they are.
     bits: u64,
     target: AtomicUsize,
 }
@@ -151,7 +151,7 @@ impl Switch {
     /// The same for a function that has nothing to do with requests, or is not MPI's: goes to `on` as long as the state is 0, else to `off`.
     pub fn other(self, on: usize, off: usize) -> Switched {
         static BLOCKS: Blocks<SwitchRows> =
-            // SAFETY: what the text above is; rows are atomic words.
+            // SAFETY: the text above is whole pages that only jump, by these rows; rows are atomic words, for which zeros are values.
             unsafe { Blocks::new(&raw const qmpi_switches, &raw const qmpi_switches_end, &ROWS) };
         let (block, index) = BLOCKS.take(SWITCHES);
         let row = &block.rows[index];

@@ -46,7 +46,7 @@ unsafe extern "C" {
 
 /// The block that is in the library, without copies.
 pub(crate) const fn blocks() -> Blocks<TrampolineRows> {
-    // SAFETY: what the text above is; rows are atomic words.
+    // SAFETY: the text above is whole pages that only jump, by these rows; rows are atomic words, for which zeros are values.
     unsafe { Blocks::new(&raw const qmpi_trampolines, &raw const qmpi_trampolines_end, &ROWS) }
 }
 

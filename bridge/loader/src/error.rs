@@ -69,9 +69,9 @@ pub enum LoadError {
 
 impl LoadError {
     /// What the dynamic linker said of this file, as an error.
-    pub(crate) fn link(path: impl Into<PathBuf>) -> impl FnOnce(String) -> LoadError {
+    pub(crate) fn link<M: ToString>(path: impl Into<PathBuf>) -> impl FnOnce(M) -> LoadError {
         let path = path.into();
-        |message| LoadError::Link { path, message }
+        move |message| LoadError::Link { path, message: message.to_string() }
     }
 
     /// What the user can do about it.

@@ -42,7 +42,7 @@ unsafe extern "C" {
     /// Itanium C++ ABI, 3.3.6.3; the libc crate lacks it.
     fn __cxa_atexit(function: extern "C" fn(*mut c_void, c_int), argument: *const c_void, object: *mut c_void)
     -> c_int;
-    /// The same.
+    /// Itanium C++ ABI, 3.3.6.3; the libc crate lacks it.
     fn __cxa_finalize(object: *mut c_void);
     /// stdlib.h; the libc crate lacks it.
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *const c_void) -> c_int;
@@ -269,7 +269,7 @@ static PASSED_OVER: AtomicBool = AtomicBool::new(false);
 
 /// The turn of a handler has come.
 extern "C" fn fired(handler: *mut c_void, status: c_int) {
-    // SAFETY: what `register` has registered, which is never freed.
+    // SAFETY: the C library hands back what `register` gave it: a handler, which is never freed.
     let handler: &'static Handler = unsafe { &*handler.cast() };
     if handler.state() == State::Finalized {
         // The end of its object is what it was called at.

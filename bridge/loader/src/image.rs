@@ -34,7 +34,7 @@ pub struct Image(Arc<LoadedObject>);
 
 impl PartialEq for Image {
     fn eq(&self, other: &Image) -> bool {
-        self.is_same(other)
+        self.0.mapped.id() == other.0.mapped.id()
     }
 }
 
@@ -54,7 +54,7 @@ impl Image {
 
     /// The object with this link map, unless it has no dynamic symbols.
     pub(crate) fn of_map(map: &'static LinkMap) -> Option<Image> {
-        // SAFETY: what `ld.so` says of the object, which is not unloaded.
+        // SAFETY: base and headers are what `ld.so` says of the object, which is not unloaded as long as its image is read.
         Image::new(map.name(), unsafe { Segments::new(map.base, map.program_headers()?) })
     }
 
@@ -73,16 +73,6 @@ impl Image {
         if let Some(path) = self.c_path() {
             link_map::keep(&path);
         }
-    }
-
-    /// Tells it from all other objects that are loaded at the same time.
-    pub fn id(&self) -> usize {
-        self.0.mapped.id()
-    }
-
-    /// Do both describe the same object?
-    pub fn is_same(&self, other: &Image) -> bool {
-        self.id() == other.id()
     }
 
     /// Is it the object that `info` describes? Only of objects that are loaded at the same time.

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicPtr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_overrides::Answers;
 use qmpi_ring::List;
+use qmpi_system::Locked;
 
 use crate::end::End;
 use crate::link_map::{Handle, LinkMap};
@@ -34,8 +35,8 @@ pub struct Instance {
     pub(crate) has_own_allocator: bool,
     /// The process when the tool was loaded. Other objects than MPI's and those that tools are bound to may have been closed since.
     pub(crate) process: Arc<Process>,
-    /// The same when it was last brought up to date. Locked under `ld.so`'s lock only, so it is never waited for.
-    last: Mutex<Arc<Process>>,
+    /// The process when a tool last opened a library. Locked under `ld.so`'s lock only, so it is never waited for.
+    last: Locked<Arc<Process>>,
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
     pub(crate) handle: OnceLock<Handle>,
@@ -54,7 +55,7 @@ impl Instance {
 
     /// The process as it is now.
     pub(crate) fn process_now(&self, lock: &LinkerLock) -> Arc<Process> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         *last = last.again(lock);
         Arc::clone(&last)
     }
@@ -113,7 +114,7 @@ impl Instance {
             wrapped_below: HashMap::new(),
             has_own_allocator: false,
             process: Arc::clone(process),
-            last: Mutex::new(Arc::clone(process)),
+            last: Locked::new(Arc::clone(process)),
             providers: OnceLock::new(),
             handle: OnceLock::new(),
             end: End::default(),

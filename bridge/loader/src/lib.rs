@@ -20,21 +20,6 @@
 //!
 //! Everything happens at load time. What runs later are stubs (`qmpi-links`), and the overrides, which no MPI call meets.
 
-/// The assembly file of this name, as the template of a function.
-#[cfg(target_arch = "x86_64")]
-macro_rules! assembly {
-    ($name:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch/x86_64/", $name, ".s"))
-    };
-}
-/// The assembly file of this name, as the template of a function.
-#[cfg(target_arch = "aarch64")]
-macro_rules! assembly {
-    ($name:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch/aarch64/", $name, ".s"))
-    };
-}
-
 mod end;
 mod error;
 pub mod exit;

@@ -1,5 +1,5 @@
 //! glibc's list of loaded objects: what the loader, which may allocate, asks of it.
-#![expect(unsafe_code, reason = "dlopen and dlerror")]
+#![expect(unsafe_code, reason = "dlopen, dlmopen and dlerror")]
 
 use std::ffi::{CStr, c_int};
 
@@ -13,6 +13,16 @@ pub(crate) use qmpi_overrides::{Handle, LinkMap};
 pub(crate) fn open(path: &CStr, mode: c_int) -> Result<Handle, String> {
     // SAFETY: constructors run here as for whoever wants the object open. With RTLD_NOLOAD there are none.
     let handle = unsafe { libc::dlopen(path.as_ptr(), mode) };
+    if handle.is_null() { Err(dlerror()) } else { Ok(Handle(handle)) }
+}
+
+/// The same in another namespace: one that is there, or with LM_ID_NEWLM a new one.
+///
+/// # Errors
+/// What `dlerror` says.
+pub(crate) fn open_in(namespace: libc::Lmid_t, path: &CStr, mode: c_int) -> Result<Handle, String> {
+    // SAFETY: constructors of a tool run here, as they would under LD_PRELOAD; providers have none. With RTLD_NOLOAD there are none.
+    let handle = unsafe { libc::dlmopen(namespace, path.as_ptr(), mode) };
     if handle.is_null() { Err(dlerror()) } else { Ok(Handle(handle)) }
 }
 

@@ -333,7 +333,7 @@ fn bind<'a>(
     watch(namespace, instance, &head_file, lock)?;
     let loaded = |path: &&str| {
         let handle = CString::new(*path).ok().and_then(|path| namespace::loaded(namespace, &path));
-        handle.ok_or_else(|| LoadError::link(path)("it is not in its namespace".into()))
+        handle.ok_or_else(|| LoadError::link(path)("it is not in its namespace"))
     };
     let parts = paths.iter().map(loaded).collect::<Result<Vec<Handle>, _>>()?;
     let maps: Vec<_> = namespace.first_maps().collect();
@@ -373,5 +373,5 @@ fn watch(
 
 /// A path that the head of a namespace can name.
 fn text(path: &Path) -> Result<&str, LoadError> {
-    path.to_str().ok_or_else(|| LoadError::link(path)("its path is not UTF-8".into()))
+    path.to_str().ok_or_else(|| LoadError::link(path)("its path is not UTF-8"))
 }

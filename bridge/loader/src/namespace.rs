@@ -1,6 +1,6 @@
 //! Private linker namespaces: loads heads, providers and libraries into them, and lists what is in them for the overrides
 //! (`qmpi_overrides::namespace`), which may not ask `ld.so` themselves.
-#![expect(unsafe_code, reason = "dlmopen and dlinfo")]
+#![expect(unsafe_code, reason = "dlinfo")]
 
 pub(crate) mod providers;
 pub(crate) mod thread_local;
@@ -14,7 +14,7 @@ use qmpi_overrides::{Namespace, Object, Provider, dl_iterate_phdr, find_object};
 use qmpi_ring::List;
 
 use crate::error::LoadError;
-use crate::link_map::{Handle, LinkMap, dlerror, object_at};
+use crate::link_map::{self, Handle, LinkMap, dlerror, object_at};
 use crate::memory_file::MemoryFile;
 use crate::process::dlsym;
 
@@ -30,10 +30,10 @@ pub(crate) fn expect(head: &CStr, providers: &[(String, CString)], lock: &Linker
     if IS_FIRST.swap(false, Ordering::Relaxed) {
         learn_from_glibc();
     }
-    let namespace = Namespace::add(Box::leak(Box::new(List::node(Namespace::expected(leaked(head))))), lock);
+    let namespace = Namespace::add(Box::leak(Box::new(List::node(Namespace::expected(Box::leak(head.into()))))), lock);
     for (soname, path) in providers {
         let is_mpi = qmpi_elf::is_mpi_soname(soname);
-        let provider = Provider::expected(soname.clone().leak(), leaked(path), is_mpi);
+        let provider = Provider::expected(soname.clone().leak(), Box::leak(path.as_c_str().into()), is_mpi);
         namespace.add_provider(Box::leak(Box::new(List::node(provider))), lock);
     }
     namespace
@@ -120,10 +120,7 @@ pub(crate) fn load(namespace: &Namespace, path: &CStr) -> Result<Handle, String>
 
 /// A library by any name, if it is loaded in the namespace already. It stays for ever.
 pub(crate) fn loaded(namespace: &Namespace, name: &CStr) -> Option<Handle> {
-    let mode = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
-    // SAFETY: RTLD_NOLOAD: no constructor can run.
-    let handle = unsafe { libc::dlmopen(id(namespace)?, name.as_ptr(), mode) };
-    (!handle.is_null()).then_some(Handle(handle))
+    link_map::open_in(id(namespace)?, name, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE).ok()
 }
 
 /// By which number glibc knows a namespace.
@@ -135,16 +132,8 @@ fn id(namespace: &Namespace) -> Option<libc::Lmid_t> {
     (!failed).then_some(id)
 }
 
-/// A copy of a C string that is never freed.
-fn leaked(text: &CStr) -> &'static CStr {
-    Box::leak(Box::<CStr>::from(text))
-}
-
 fn open(namespace: libc::Lmid_t, path: &CStr) -> Result<Handle, String> {
     // Lazily, as what is preloaded: unless the file or LD_BIND_NOW asks for more, a function that is never called need not exist.
     // And for ever, as that is: otherwise `ld.so` allocates when it binds a call to such an object (`elf/dl-lookup.c: add_dependency`).
-    let mode = libc::RTLD_LAZY | libc::RTLD_LOCAL | libc::RTLD_NODELETE;
-    // SAFETY: constructors of a tool run here, as they would under LD_PRELOAD; providers have none.
-    let handle = unsafe { libc::dlmopen(namespace, path.as_ptr(), mode) };
-    if handle.is_null() { Err(dlerror()) } else { Ok(Handle(handle)) }
+    link_map::open_in(namespace, path, libc::RTLD_LAZY | libc::RTLD_LOCAL | libc::RTLD_NODELETE)
 }

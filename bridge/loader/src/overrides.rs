@@ -32,7 +32,7 @@ macro_rules! with_instance {
         $(
             #[unsafe(naked)]
             extern "C" fn $name() {
-                naked_asm!(assembly!("with_instance"), to = sym $to)
+                naked_asm!(qmpi_ring::assembly!("with_instance"), to = sym $to)
             }
         )*
         /// These functions under their names.

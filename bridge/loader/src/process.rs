@@ -7,11 +7,13 @@
 
 mod ask;
 mod common;
-pub mod dlsym;
 pub mod loader_lock;
 pub(crate) mod names_before;
 pub mod scope_end;
 pub mod sentinels;
+
+/// glibc's own `dlsym` and `dlvsym`, which the overrides use as well.
+pub use qmpi_overrides::glibc as dlsym;
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_int};
@@ -37,25 +39,25 @@ const UNWINDER: &str = "libgcc_s.so.1";
 #[derive(Debug, Clone, Default)]
 pub struct Process {
     objects: Listed,
-    /// Those of them that belong to MPI, in the order of the link map.
+    /// The objects that belong to MPI, in the order of the link map.
     mpi: Vec<Image>,
-    /// Those of these that define a part of MPI's interface. Others (Open MPI's run-time layer) are shared like any library.
+    /// The objects of MPI that define a part of its interface. Others (Open MPI's run-time layer) are shared like any library.
     interface: Vec<Image>,
     /// The objects that exist once per process, by SONAME; the glibc family is not listed.
     shared: BTreeMap<String, Image>,
-    /// Those of them that the configuration added.
+    /// The SONAMEs that the configuration added to `shared`.
     also_shared: Vec<String>,
-    /// Those that a tool has in common with the program. Another tool may have a file of this name of its own.
+    /// The SONAMEs of libraries that a tool has in common with the program. Another tool may have a file of this name of its own.
     in_common: Vec<String>,
     /// What the libraries of MPI's interface define, worked out when it is first needed.
     exports: OnceLock<Vec<Export>>,
-    /// The tables of the MPI libraries, for readers that must not allocate, likewise.
+    /// The tables of the MPI libraries, for readers that must not allocate, worked out when they are first needed.
     mpi_tables: OnceLock<&'static [Mapped<'static>]>,
-    /// Where sentinels of Fortran are by the references of MPI's libraries, likewise.
+    /// Where sentinels of Fortran are by the references of MPI's libraries, worked out when they are first needed.
     bound: OnceLock<BTreeMap<&'static CStr, usize>>,
     /// Sentinels of Fortran that the process's global scope has from `sentinels.rs`.
     published: BTreeMap<&'static CStr, usize>,
-    /// The versions of functions of glibc that are overridden, likewise.
+    /// The versions of the functions of glibc that are overridden, worked out when they are first needed.
     glibc_versions: OnceLock<Vec<(&'static CStr, &'static str, bool)>>,
 }
 
@@ -222,7 +224,7 @@ impl Process {
         (is_of_system(file_name) || name == file_name && self.shared(name).is_some()).then_some(file_name)
     }
 
-    /// The same of a file: the process has it, or an MPI library of this SONAME.
+    /// The SONAME under which the process has a library once in place of this file: the file itself, or an MPI library of this SONAME.
     pub(crate) fn once_as<'a>(&'a self, file: &'a ElfFile) -> Option<&'a str> {
         let of_mpi = file.soname().filter(|soname| self.shared(soname).is_some_and(|image| self.is_mpi(image)));
         let is_it = |image: &Image| ElfFile::identity_at(image.path()) == Some(file.identity());
@@ -328,17 +330,6 @@ impl Process {
         self.sentinel(name).or_else(|| defined().map(|symbol| symbol.address))
     }
 
-    /// Has the process's global scope got this sentinel from `sentinels.rs`?
-    pub(crate) fn is_published(&self, name: &CStr) -> bool {
-        self.published.contains_key(name)
-    }
-
-    /// The process's global scope has these sentinels at these addresses from now on.
-    pub(crate) fn add_published(&mut self, sentinels: BTreeMap<&'static CStr, usize>) {
-        self.published.extend(sentinels);
-        self.exports = OnceLock::new();
-    }
-
     /// What the references of MPI's libraries to sentinels of Fortran are bound to. Those of its Fortran libraries come first:
     /// these compare what a program passes.
     fn bound(&self) -> &BTreeMap<&'static CStr, usize> {
@@ -390,7 +381,7 @@ impl Process {
 
     /// The objects before this one.
     pub(crate) fn before(&self, image: &Image) -> impl Iterator<Item = &Image> {
-        self.images().iter().take_while(|other| !other.is_same(image))
+        self.images().iter().take_while(move |other| *other != image)
     }
 
     /// Which MPI this process runs.

@@ -51,7 +51,7 @@ pub extern "C" fn of_base(callback: PhdrCallback, data: *mut c_void) -> c_int {
 }
 
 extern "C" fn step(info: *mut libc::dl_phdr_info, size: usize, walk: *mut c_void) -> c_int {
-    // SAFETY: `of_base` passes its `Walk`.
+    // SAFETY: `of_base` passes its own `ObjectWalk`, which outlives the iteration.
     let walk = unsafe { &mut *walk.cast::<ObjectWalk>() };
     let result = (walk.callback)(info, size, walk.data);
     if result != 0 || !core::mem::take(&mut walk.first) {
@@ -93,7 +93,7 @@ fn describe(
     };
     info.dlpi_tls_modid = listed.map_or_else(|| tls_module(map, headers), |object| object.tls_module);
     if info.dlpi_tls_modid != 0 {
-        // SAFETY: stores a pointer.
+        // SAFETY: this request stores a pointer, and `dlpi_tls_data` is one.
         unsafe { libc::dlinfo(Handle::of(map).0, RTLD_DI_TLS_DATA, (&raw mut info.dlpi_tls_data).cast()) };
     }
     info
@@ -103,7 +103,7 @@ fn describe(
 pub fn tls_module(map: &'static LinkMap, headers: &[Elf64_Phdr]) -> usize {
     let mut module = 0_usize;
     if link_map::shows_headers() && headers.iter().any(|header| header.p_type == PT_TLS) {
-        // SAFETY: stores a `size_t`.
+        // SAFETY: this request stores a `size_t`, and `module` is one.
         unsafe { libc::dlinfo(Handle::of(map).0, RTLD_DI_TLS_MODID, (&raw mut module).cast()) };
     }
     module

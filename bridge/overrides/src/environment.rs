@@ -1,10 +1,11 @@
 //! The environment of an instance: what its layer sets, a copy of what it inherited, and its own variable `environ`.
 //!
 //! The loader makes all of it and changes it; here it is read, which allocates nothing and takes no lock.
-#![expect(unsafe_code, reason = "reads the array that a tool's `environ` points to")]
 
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use qmpi_ring::environment::Array;
 
 /// A variable that the layer sets for this instance.
 #[derive(Debug)]
@@ -12,7 +13,7 @@ pub struct Setting {
     /// Its name.
     pub name: &'static CStr,
     /// `NAME=VALUE`, which the instance may write to, as to any environment; never freed.
-    pub text: *mut c_char,
+    pub text: AtomicPtr<c_char>,
     /// Still in force: the instance has not set it to something else, nor unset it.
     pub is_in_force: AtomicBool,
 }
@@ -25,17 +26,8 @@ pub struct InheritedVariable {
     /// Its value.
     pub value: &'static CStr,
     /// `NAME=VALUE`, which the instance gets in the place of the process's own, and may write to; never freed.
-    pub own: *mut c_char,
+    pub own: AtomicPtr<c_char>,
 }
-
-// SAFETY: nothing here reads or writes the text: it is handed to the tool, as `getenv` hands out the environment.
-unsafe impl Send for Setting {}
-// SAFETY: shared, the text is only handed on, too.
-unsafe impl Sync for Setting {}
-// SAFETY: nothing here reads or writes the instance's text: `getenv` hands it to the tool.
-unsafe impl Send for InheritedVariable {}
-// SAFETY: shared, the instance's text is only handed on, too.
-unsafe impl Sync for InheritedVariable {}
 
 /// Where the value starts in `NAME=VALUE`.
 pub fn value_in(text: *mut c_char, name: &CStr) -> *mut c_char {
@@ -45,12 +37,9 @@ pub fn value_in(text: *mut c_char, name: &CStr) -> *mut c_char {
 impl Setting {
     /// Its value, while it is in force.
     pub(crate) fn value(&self) -> Option<*mut c_char> {
-        self.is_in_force.load(Ordering::Acquire).then(|| value_in(self.text, self.name))
+        self.is_in_force.load(Ordering::Acquire).then(|| value_in(self.text.load(Ordering::Relaxed), self.name))
     }
 }
-
-/// An array of `NAME=VALUE` that ends with a null pointer.
-pub type Array = *mut *mut c_char;
 
 /// The variable `environ` of an instance.
 #[derive(Debug)]
@@ -65,7 +54,7 @@ pub struct View {
 
 impl View {
     /// A variable that is null: that of an instance which shares the process's.
-    pub const fn new() -> View {
+    pub(crate) const fn new() -> View {
         View {
             variable: AtomicPtr::new(core::ptr::null_mut()),
             stored: AtomicPtr::new(core::ptr::null_mut()),
@@ -106,47 +95,4 @@ impl View {
         let array = self.variable.load(Ordering::Acquire);
         (array != self.stored()).then_some(array)
     }
-}
-
-impl Default for View {
-    fn default() -> View {
-        View::new()
-    }
-}
-
-/// The texts of an array of the environment.
-///
-/// # Safety
-/// It is null, or an array of C strings that ends with a null pointer and stays as it is meanwhile.
-pub unsafe fn texts(array: Array) -> impl Iterator<Item = *mut c_char> {
-    let mut next = array;
-    core::iter::from_fn(move || {
-        // SAFETY: as the caller promises; nothing is read behind the null pointer.
-        let text = unsafe { next.as_ref() }.copied().filter(|text| !text.is_null())?;
-        next = next.wrapping_add(1);
-        Some(text)
-    })
-}
-
-/// Is the text `NAME=VALUE` with this name?
-///
-/// # Safety
-/// It is a C string.
-pub unsafe fn is_named(text: *const c_char, name: &[u8]) -> bool {
-    let mut bytes = name.iter().chain(b"=").enumerate();
-    // To measure the text first would take longer than all else.
-    // SAFETY: no byte is read behind one that differs from the name's, as the NUL does.
-    bytes.all(|(index, byte)| unsafe { text.cast::<u8>().wrapping_add(index).read() } == *byte)
-}
-
-/// The value of `name` in such an array.
-///
-/// # Safety
-/// As [`texts`].
-pub unsafe fn find(array: Array, name: &CStr) -> Option<*mut c_char> {
-    // SAFETY: a C string, as the caller promises.
-    let is_it = |text: &*mut c_char| unsafe { is_named(*text, name.to_bytes()) };
-    // SAFETY: as the caller promises.
-    let text = unsafe { texts(array) }.find(is_it)?;
-    Some(value_in(text, name))
 }

@@ -5,6 +5,9 @@
 #![expect(unsafe_code, reason = "reads C strings that the tool passes, and the environment")]
 
 use core::ffi::{CStr, c_char};
+use core::sync::atomic::Ordering;
+
+use qmpi_ring::environment::find;
 
 use crate::answers::Answers;
 use crate::environment;
@@ -34,7 +37,7 @@ fn own(name: *const c_char, answers: &'static Answers) -> Option<*const c_char> 
     let name = unsafe { CStr::from_ptr(name) };
     if let Some(array) = answers.view.replaced() {
         // SAFETY: an environment, as the tool's next call of glibc's `getenv` would take it for.
-        let value = unsafe { environment::find(array, name) };
+        let value = unsafe { find(array, name.to_bytes()) };
         return Some(value.map_or(core::ptr::null(), <*mut c_char>::cast_const));
     }
     let setting = answers.settings.iter().find(|setting| setting.name == name)?;
@@ -52,12 +55,14 @@ fn inherited(name: *const c_char, current: *const c_char, answers: &'static Answ
     let text = unsafe { CStr::from_ptr(current) };
     let variable = answers.inherited.iter().find(|variable| variable.name == known);
     let unchanged = variable.filter(|variable| variable.value == text);
-    unchanged.map_or(current, |variable| environment::value_in(variable.own, variable.name).cast_const())
+    unchanged.map_or(current, |variable| {
+        environment::value_in(variable.own.load(Ordering::Relaxed), variable.name).cast_const()
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use core::sync::atomic::{AtomicBool, Ordering};
+    use core::sync::atomic::{AtomicBool, AtomicPtr};
 
     use super::*;
     use crate::environment::{InheritedVariable, Setting};
@@ -83,12 +88,15 @@ mod tests {
     fn settings_come_before_the_environment_and_that_is_a_copy() {
         let path = process(c"PATH");
         let own = kept(&format!("PATH={}", path.to_str().unwrap()));
-        let known = InheritedVariable { name: c"PATH", value: path, own };
+        let known = InheritedVariable { name: c"PATH", value: path, own: AtomicPtr::new(own) };
         let other = c"CARGO_MANIFEST_DIR";
-        let changed = InheritedVariable { name: other, value: c"what it was before", own };
+        let changed = InheritedVariable { name: other, value: c"what it was before", own: AtomicPtr::new(own) };
         let mut answers = Answers::new(&[], &[]);
-        let setting =
-            |name, value, is_in_force| Setting { name, text: kept(value), is_in_force: AtomicBool::new(is_in_force) };
+        let setting = |name, value, is_in_force| Setting {
+            name,
+            text: AtomicPtr::new(kept(value)),
+            is_in_force: AtomicBool::new(is_in_force),
+        };
         answers.settings = Box::leak(Box::new([
             setting(c"SET_FOR_THE_LAYER", "SET_FOR_THE_LAYER=value", true),
             setting(c"PATH", "PATH=of the layer", false),

@@ -35,7 +35,7 @@ pub struct LinkMap {
     previous: *const LinkMap,
 }
 
-// SAFETY: only read here.
+// SAFETY: link maps are only read here; `ld.so` writes to them under its lock.
 unsafe impl Sync for LinkMap {}
 
 impl Handle {
@@ -161,12 +161,12 @@ impl LinkMap {
             return None;
         }
         let mut phdrs: *const Elf64_Phdr = core::ptr::null();
-        // SAFETY: stores a pointer, and returns the number of headers.
+        // SAFETY: this request stores a pointer, and `phdrs` is one; it returns the number of headers.
         let count = unsafe { libc::dlinfo(Handle::of(self).0, RTLD_DI_PHDR, (&raw mut phdrs).cast()) };
         if let Ok(count @ 1..) = usize::try_from(count)
             && !phdrs.is_null()
         {
-            // SAFETY: what `ld.so` said; it keeps the headers of a loaded object mapped.
+            // SAFETY: `ld.so` said that so many headers are there, and keeps those of a loaded object mapped.
             return Some(unsafe { core::slice::from_raw_parts(phdrs, count) });
         }
         NO_HEADERS.store(true, Ordering::Relaxed);

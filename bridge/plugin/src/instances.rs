@@ -8,8 +8,8 @@ use std::sync::Arc;
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
-use qmpi_links::conversion;
-use qmpi_links::lazy::LazyLinks;
+use qmpi_links::conversion::{self, CallerMode};
+use qmpi_links::lazy::{self, LazySlots};
 use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Links, LoadError, Loader, Process};
 use qmpi_plan::{Inspector, Layer, Namespaces, Place, Planned};
@@ -28,7 +28,7 @@ struct Instances {
     /// The names of tools that need a namespace and have not got one; `None` while there are enough for all.
     waiting: Option<HashSet<String>>,
     /// The MPI library's functions past all tools, for layers that hide their own calls.
-    of_mpi: OnceCell<LazyLinks>,
+    of_mpi: OnceCell<LazySlots>,
 }
 
 thread_local! {
@@ -76,18 +76,18 @@ impl Instances {
         self.process = self.process.again(lock);
         let planned = self.plan(layer)?;
         let place = self.place(planned);
-        let lazy = LazyLinks::new(tool, next::below, lock);
+        let own = lazy::links(tool, next::below, lock);
         let process = Arc::clone(&self.process);
         // Functions that QMPI does not number here, as no tool can intercept them, are the MPI library's own.
         let link = |id| match (process.real(id), numbering::number(id)) {
             (None, _) => 0,
             (Some(real), None) => real,
-            (Some(_), Some(_)) => lazy.link(id),
+            (Some(_), Some(_)) => own.link(id),
         };
         let links: Box<[usize]> = FnId::all().map(link).collect();
         let past_all = self.of_mpi.get_or_init(|| {
             next::find_functions_of_mpi(&process);
-            LazyLinks::new(0, next::of_mpi, lock)
+            lazy::links(0, next::of_mpi, lock)
         });
         let of_mpi = |id: FnId| if links[id.index()] == 0 { 0 } else { past_all.link(id) };
         let nothing = |_: &str| None;
@@ -101,7 +101,7 @@ impl Instances {
         let mut registered = Vec::with_capacity(loaded.entries.len());
         for (id, wrapper) in loaded.entries {
             let Some(number) = numbering::number(id) else { continue };
-            let link = conversion::down_null(wrapper, conversion::arity(id));
+            let link = conversion::down(wrapper, conversion::arity(id), CallerMode::Null);
             if qmpi::register_function(tool, number, link) {
                 registered.push(Registered { id, link, wrapper });
             } else {

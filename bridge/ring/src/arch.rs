@@ -1,4 +1,21 @@
-//! Text for the assembler that both libraries have: a folder for each machine.
+//! Text for the assembler: a folder for each machine. Here is what both libraries have, and how a crate names a file of its own.
+
+/// The text of a file, in the folder for this machine of the crate that asks.
+#[cfg(target_arch = "aarch64")]
+#[macro_export]
+macro_rules! assembly {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch/aarch64/", $name, ".s"))
+    };
+}
+/// The text of a file, in the folder for this machine of the crate that asks.
+#[cfg(target_arch = "x86_64")]
+#[macro_export]
+macro_rules! assembly {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch/x86_64/", $name, ".s"))
+    };
+}
 
 #[cfg(target_arch = "aarch64")]
 pub mod aarch64 {

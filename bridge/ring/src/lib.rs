@@ -14,6 +14,7 @@
 //! | the C structs of the 2018 prototype | the core | [`thesis`] |
 //! | slots of the entry stubs, and other words of `libqmpi.so` | the core | [`ring`] |
 //! | functions of the core | the core, once | [`core_functions`] |
+//! | an environment, read without the C library | | [`environment`] |
 //! | thread-local variables of stubs | the stubs | `thread_storage` |
 //! | the end of a process, in one line; `libqmpi_fortran.so` has it as well | | [`message`] |
 //!
@@ -22,6 +23,7 @@
 
 pub mod arch;
 pub mod core_functions;
+pub mod environment;
 pub mod list;
 pub mod message;
 pub mod next_table;

@@ -9,19 +9,6 @@ use core::mem::offset_of;
 
 use crate::ring::{CALLER_DEPTH, CALLER_RECORD, OWN_DEPTH, OWN_RECORD, ThreadOffsets};
 
-#[cfg(target_arch = "aarch64")]
-macro_rules! text {
-    () => {
-        include_str!("arch/aarch64/thread_offsets.s")
-    };
-}
-#[cfg(target_arch = "x86_64")]
-macro_rules! text {
-    () => {
-        include_str!("arch/x86_64/thread_offsets.s")
-    };
-}
-
 global_asm!(
     include_str!("arch/thread_storage.s"),
     caller = const 8 + CALLER_RECORD * CALLER_DEPTH,
@@ -32,7 +19,7 @@ global_asm!(
 #[unsafe(naked)]
 pub extern "C" fn thread_offsets() -> ThreadOffsets {
     naked_asm!(
-        text!(),
+        crate::assembly!("thread_offsets"),
         caller = const offset_of!(ThreadOffsets, caller),
         fortran_level = const offset_of!(ThreadOffsets, fortran_level),
         own_calls = const offset_of!(ThreadOffsets, own_calls),

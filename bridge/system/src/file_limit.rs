@@ -20,7 +20,7 @@ pub fn check(bytes: u64) -> io::Result<()> {
 /// How many bytes a file of this process may have. Allocates nothing.
 pub fn most() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: a variable of that type; the call cannot fail otherwise.
+    // SAFETY: `limit` has room for what the call stores. Of a known resource it does not fail.
     unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
     limit.rlim_cur
 }

@@ -13,7 +13,7 @@ use qmpi_abi::{ABORT, FnId};
 use qmpi_dynamic::LinkerLock;
 use qmpi_links::conversion::CallerMode;
 use qmpi_loader::image::Image;
-use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::image::rebind;
 use qmpi_loader::image::symbol::Definition;
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Instance, Process, look_ups};
@@ -52,14 +52,14 @@ pub(crate) fn enter(
     let program = &process.images()[0];
     let mut taken = HashMap::new();
     let mut versions = chain.versions(entries);
-    let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
+    let position = |image: &Image| process.images().iter().position(|other| other == image);
     let mode = chain.mode();
     for (image, functions) in program_tools::all(process) {
         recorder::begin_destination(None, &format!("{} (program)", image.name()));
         let recorded = |id: FnId, address: usize| chain::of_program(id, address, mode);
         let behind_us = position(image) > position(ours);
         // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
-        let tops = if image.is_same(program) { entries } else { &*tops };
+        let tops = if image == program { entries } else { &*tops };
         for part in program_tools::with_libraries(image, process) {
             rebind_profiling(lock, part, tops, &tops_by_name, process);
         }
@@ -89,10 +89,10 @@ pub(crate) fn enter(
 pub(crate) fn let_profiling_in(lock: &LinkerLock, process: &Process, entries: &[usize]) {
     let of_tools = program_tools::of_qmpi_tools(process);
     for image in process.images() {
-        if process.is_mpi(image) || is_entry(image) || of_tools.iter().any(|tool| tool.is_same(image)) {
+        if process.is_mpi(image) || is_entry(image) || of_tools.contains(&image) {
             continue;
         }
-        let count = rebind::rebind(lock, image, Which::All, |reference| {
+        let count = rebind::rebind(lock, image, |reference| {
             let id = name::profiling_id(reference.name)?;
             let is_mpi = || program_tools::before_mpi(process).all(|image| image.find(reference.name).is_none());
             Some(entries[id.index()]).filter(|address| *address != 0 && is_mpi())
@@ -122,8 +122,8 @@ fn shorten(
 ) {
     // Under `qmpi run --mpir` the entry library sees it first.
     let has_debugger = std::env::var_os(qmpi_mpir::VARIABLE).is_some();
-    let others = process.images().iter().filter(|image| !image.is_same(ours));
-    let own_place = process.images().iter().position(|image| image.is_same(ours)).unwrap_or(0);
+    let others = process.images().iter().filter(|image| *image != ours);
+    let own_place = process.images().iter().position(|image| image == ours).unwrap_or(0);
     let is_in_scope =
         |place: usize, name: &CStr| (is_at_start || place <= own_place) && process.images()[place].find(name).is_some();
     for image in others {
@@ -131,7 +131,7 @@ fn shorten(
             let owner = || process.images().iter().position(|other| other.contains(held));
             if image.contains(held) { is_at_start } else { owner().is_some_and(|owner| is_in_scope(owner, name)) }
         };
-        rebind::exchange(lock, image, Which::All, name::may_be_plain, |reference, held| {
+        rebind::exchange(lock, image, name::may_be_plain, |reference, held| {
             let id = name::plain_id(reference.name)?;
             if reference.is_call && !is_bound_by_linker(reference.name, held()) {
                 return None;
@@ -166,7 +166,7 @@ fn rebind_profiling(
     let by_name = look_ups(Instance::in_base(image.path(), tops, tops_by_name, process));
     let look_up = by_name.iter().find(|(name, _)| *name == c"dlsym").map(|(_, look_up)| (image.clone(), *look_up));
     LOOK_UPS.lock().extend(look_up);
-    let count = rebind::rebind(lock, image, Which::All, |reference| {
+    let count = rebind::rebind(lock, image, |reference| {
         let symbol = reference.name;
         if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == symbol) {
             return Some(*lookup);

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
-use qmpi_loader::image::rebind::{self, Reference, Which};
+use qmpi_loader::image::rebind::{self, Reference};
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Process, changes_of_environment, dl_iterate_phdr_of_base, expect_view, stand_ins};
 use qmpi_plan::Layer;
@@ -96,12 +96,12 @@ fn lead_dlopen<'a>(lock: &LinkerLock, images: impl IntoIterator<Item = &'a Image
             let is_process = || held() == global || reference.is_call && image.contains(held());
             (reference.name == c"dlopen" && is_process()).then_some(own)
         };
-        say(image, rebind::exchange(lock, image, Which::All, is_likely, target), "to dlopen come by");
+        say(image, rebind::exchange(lock, image, is_likely, target), "to dlopen come by");
     }
 }
 
 fn bind(lock: &LinkerLock, image: &Image, what: &str, target: impl Fn(&CStr) -> Option<usize>) {
-    say(image, rebind::rebind(lock, image, Which::All, |reference| target(reference.name)), what);
+    say(image, rebind::rebind(lock, image, |reference| target(reference.name)), what);
 }
 
 fn say(image: &Image, count: usize, what: &str) {

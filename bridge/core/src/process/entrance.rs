@@ -6,7 +6,7 @@ use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_loader::exit::entrance;
 use qmpi_loader::image::listed::Listed;
-use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::image::rebind;
 use qmpi_loader::process::loader_lock;
 
 use crate::finalize;
@@ -49,9 +49,10 @@ fn enter_at(links: Option<&'static [usize]>) {
 fn through_stubs(lock: &LinkerLock, top: &[usize]) {
     let images = Listed::now().into_images();
     let Some(ours) = images.iter().find(|image| is_entry(image)) else { return };
-    for image in images.iter().filter(|image| !image.is_same(ours)) {
-        rebind::exchange(lock, image, Which::Calls, name::may_be_plain, |reference, held| {
-            let id = name::plain_id(reference.name)?;
+    for image in images.iter().filter(|image| *image != ours) {
+        rebind::exchange(lock, image, name::may_be_plain, |reference, held| {
+            // Function pointers stay equal to those that others have.
+            let id = name::plain_id(reference.name).filter(|_| reference.is_call)?;
             let leads_past = top[id.index()] != 0 && held() == top[id.index()];
             leads_past.then(|| ours.find(reference.name).map(|symbol| symbol.address)).flatten()
         });

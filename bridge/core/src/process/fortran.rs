@@ -25,7 +25,7 @@ use qmpi_links::switch::{Caller, Switch};
 use qmpi_links::{fortran, missing};
 use qmpi_loader::Process;
 use qmpi_loader::image::listed::Listed;
-use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::image::rebind;
 use qmpi_loader::image::{Image, SymbolKind};
 use qmpi_plan::FortranCalls;
 use qmpi_system::{Locked, log};
@@ -220,17 +220,15 @@ impl Fortran {
             }
             if process.is_mpi(image) {
                 if is_fortran(image) {
-                    let count =
-                        rebind::rebind(lock, image, Which::All, |reference| self.to_c(reference.name, process, &to_c));
+                    let count = rebind::rebind(lock, image, |reference| self.to_c(reference.name, process, &to_c));
                     log::debug(|| format!("{}: {count} references enter the chain: Fortran", image.path().display()));
                 }
             } else if !defines_wrappers(image) {
-                let is_tool = tools.iter().any(|tool| tool.is_same(image));
+                let is_tool = tools.contains(&image);
                 // libqmpi_fortran.so is what QMPI_f is in Fortran.
-                let is_past = !self.profiling_enters
-                    || image.find(c"qmpi_init_").is_some()
-                    || qmpi_tools.iter().any(|tool| tool.is_same(image));
-                rebind::rebind(lock, image, Which::All, |reference| {
+                let is_past =
+                    !self.profiling_enters || image.find(c"qmpi_init_").is_some() || qmpi_tools.contains(&image);
+                rebind::rebind(lock, image, |reference| {
                     self.application_link(reference.name, is_tool, is_past, process)
                 });
             }
@@ -301,7 +299,7 @@ type MadeToC = HashMap<(FnId, bool), usize>;
 pub(crate) fn wait_for_initialization(lock: &LinkerLock, process: &Process) {
     let Some(ours) = process.images().iter().find(|image| is_entry(image)) else { return };
     for image in process.mpi().filter(|image| is_fortran(image)) {
-        rebind::rebind(lock, image, Which::All, |reference| {
+        rebind::rebind(lock, image, |reference| {
             let symbol = qmpi_abi::classify_c(reference.name)?;
             let is_meant = symbol.profiling && symbol.binding == Binding::C && INITIALIZATION.contains(&symbol.id);
             is_meant.then(|| Some(ours.find(symbol.id.name())?.address)).flatten()
@@ -318,7 +316,7 @@ pub(crate) fn enter_opened(lock: &LinkerLock, images: &[Image], new: &[Image]) {
     }
     let Some(process) = Process::of(Listed::of(images), lock) else { return };
     fortran::bind(|name| process.function(name));
-    let is_new = |image: &Image| new.iter().any(|other| other.is_same(image));
+    let is_new = |image: &Image| new.contains(image);
     // Objects that were there before may refer to functions of Fortran, too.
     let is_first = process.mpi().filter(|image| is_fortran(image)).all(is_new);
     all.rebind(lock, &process, |image| is_first || is_new(image));

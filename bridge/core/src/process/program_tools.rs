@@ -38,15 +38,13 @@ pub(crate) fn with_libraries<'a>(tool: &'a Image, process: &'a Process) -> Vec<&
     let needs = |image: &Image, name: &str| image.needed().iter().any(|needed| needed.to_str() == Ok(name));
     let program = &images[0];
     let mut parts = vec![tool];
-    if tool.is_same(program) {
+    if tool == program {
         return parts;
     }
     let mut index = 0;
     while let Some(part) = parts.get(index).copied() {
         let new = images.iter().filter(|image| needs(part, image.name()) && !needs(program, image.name()));
-        let new: Vec<&Image> = new
-            .filter(|image| !process.is_shared(image.name()) && !parts.iter().any(|known| known.is_same(image)))
-            .collect();
+        let new: Vec<&Image> = new.filter(|image| !process.is_shared(image.name()) && !parts.contains(image)).collect();
         parts.extend(new);
         index += 1;
     }

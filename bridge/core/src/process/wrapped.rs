@@ -25,7 +25,7 @@ use qmpi_dynamic::{LinkerLock, Mapped, hash, objects};
 use qmpi_elf::linker::family;
 use qmpi_elf::{Name, Names};
 use qmpi_loader::image::Image;
-use qmpi_loader::image::rebind::{self, Reference, Which};
+use qmpi_loader::image::rebind::{self, Reference};
 use qmpi_loader::wrappers::wrapped::Stacked;
 use qmpi_system::log;
 
@@ -106,7 +106,7 @@ impl WrappedFunction {
         let enters_elsewhere = OnceCell::new();
         let may_bypass =
             || !enters_elsewhere.get_or_init(|| if is_mpi { fortran::is_fortran(image) } else { defines_mpi() });
-        let count = rebind::rebind(lock, image, Which::All, |reference| {
+        let count = rebind::rebind(lock, image, |reference| {
             if is_glibc && !OF_ALLOCATOR.contains(&reference.name) {
                 None
             } else if self.comes_to_layers(reference.name) {

@@ -17,7 +17,7 @@ static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// A link that records that a call arrived and goes on to `target`.
 pub(crate) fn observe(target: usize) -> usize {
-    extern "C" fn notify(_: usize) {
+    extern "C" fn notify(_: usize, _: usize) {
         HAS_BEGUN.store(true, Ordering::Relaxed);
     }
     observer::observe(target, notify, 0)

@@ -5,14 +5,6 @@
 //! No stub begins with a landing pad (`bti c`): objects that are linked from Rust's `std` are not marked for BTI, so `ld.so` does not guard
 //! their pages. Return addresses are signed by the function that stores them, never before a call: stubs see and pass on plain ones.
 
-/// The text of a file in the folder of this machine.
-macro_rules! text {
-    ($file:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch/aarch64/", $file))
-    };
-}
-pub(crate) use text;
-
 /// Bytes of one lazy stub: two instructions.
 pub(crate) const LAZY_SIZE: usize = 8;
 

@@ -1,13 +1,5 @@
 //! Sizes of stubs on x86-64, and how an entry stub names its slot.
 
-/// The text of a file in the folder of this machine.
-macro_rules! text {
-    ($file:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch/x86_64/", $file))
-    };
-}
-pub(crate) use text;
-
 /// Bytes of one lazy stub: a call, and a byte behind it, so that the return address lies in the stub.
 pub(crate) const LAZY_SIZE: usize = 6;
 

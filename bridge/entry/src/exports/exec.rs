@@ -11,8 +11,8 @@ use core::mem::offset_of;
 use qmpi_abi::thesis::{self, COUNT};
 use qmpi_ring::thesis::{Cell, DynamicLib, Vector};
 
-use crate::arch::text;
 use crate::exports::thesis::misused;
+use qmpi_ring::assembly;
 
 /// The largest number of arguments that there is a stub for; no function of the table has more.
 const MAX_ARGS: u8 = 13;
@@ -34,7 +34,7 @@ static ARGS: [u8; COUNT] = {
 // A cell is found by a shift, an item by a factor of an address.
 const _: () = assert!(size_of::<Cell>() == 16 && size_of::<&DynamicLib>() == 8);
 
-global_asm!(text!("exec_stubs.s"));
+global_asm!(assembly!("exec_stubs"));
 
 unsafe extern "C" {
     static qmpi_exec_table: [usize; MAX_ARGS as usize + 1];
@@ -45,7 +45,7 @@ unsafe extern "C" {
 #[unsafe(no_mangle)]
 pub extern "C" fn QMPI_Exec_func() {
     naked_asm!(
-        text!("exec_func.s"),
+        assembly!("exec_func"),
         misused = sym misused,
         count = const COUNT,
         total = const offset_of!(Vector, total),
@@ -60,7 +60,7 @@ pub extern "C" fn QMPI_Exec_func() {
 #[cfg(all(test, not(miri)))]
 #[unsafe(naked)]
 extern "C" fn exec_stub() {
-    naked_asm!(text!("exec_test.s"), stubs = sym qmpi_exec_table)
+    naked_asm!(assembly!("exec_test"), stubs = sym qmpi_exec_table)
 }
 
 #[cfg(all(test, not(miri)))] // machine code

@@ -17,7 +17,7 @@ macro_rules! define {
         #[unsafe(no_mangle)]
         #[unsafe(link_section = "qmpi_entry")]
         pub extern "C" fn $name() {
-            core::arch::naked_asm!($crate::arch::text!("entry_stub.s"), slots = sym $crate::ring::SLOTS, id = const $id)
+            core::arch::naked_asm!(qmpi_ring::assembly!("entry_stub"), slots = sym $crate::ring::SLOTS, id = const $id)
         }
     )* };
 }

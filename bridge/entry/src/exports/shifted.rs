@@ -32,7 +32,7 @@ macro_rules! define {
         #[unsafe(no_mangle)]
         #[unsafe(link_section = "qmpi_shifted")]
         pub extern "C" fn $name() {
-            core::arch::naked_asm!($crate::arch::text!("shifted_stub.s"), id = const $id)
+            core::arch::naked_asm!(qmpi_ring::assembly!("shifted_stub"), id = const $id)
         }
     )* };
 }

@@ -11,8 +11,8 @@
 
 use core::arch::{global_asm, naked_asm};
 
-use crate::arch::text;
 use crate::exports::{dlsym as lookup, shifted};
+use qmpi_ring::assembly;
 
 global_asm!(
     ".macro qmpi_keep_arguments",
@@ -21,7 +21,7 @@ global_asm!(
     ".macro qmpi_go_on_with_arguments",
     qmpi_ring::go_on_with_arguments!(),
     ".endm",
-    text!("stubs.s"),
+    assembly!("stubs"),
     count = const qmpi_abi::COUNT,
     fill_slots = sym crate::ring::fill_slots,
     resolve_first_call = sym crate::start::first_call,
@@ -33,14 +33,14 @@ global_asm!(
 #[unsafe(naked)]
 #[cfg_attr(not(miri), unsafe(no_mangle))] // Miri would take it for its own `dlsym`.
 extern "C" fn dlsym() {
-    naked_asm!(text!("dlsym.s"), decide = sym lookup::decide)
+    naked_asm!(assembly!("dlsym"), decide = sym lookup::decide)
 }
 
 /// `dlvsym(handle, name, version)` of the process, in the same way.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 extern "C" fn dlvsym() {
-    naked_asm!(text!("dlvsym.s"), decide = sym lookup::decide_version)
+    naked_asm!(assembly!("dlvsym"), decide = sym lookup::decide_version)
 }
 
 /// For the linker a function that is chosen at run time: `dlsym` calls it, under `ld.so`'s lock, to learn the address
@@ -48,5 +48,5 @@ extern "C" fn dlvsym() {
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 extern "C" fn qmpi_with_linker_lock() {
-    naked_asm!(text!("with_linker_lock.s"), resolve = sym crate::references::opened::resolve)
+    naked_asm!(assembly!("with_linker_lock"), resolve = sym crate::references::opened::resolve)
 }

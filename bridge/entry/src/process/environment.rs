@@ -1,39 +1,20 @@
 //! The environment, and what it says of a stack.
 #![expect(unsafe_code, reason = "reads the C strings of `environ`")]
 
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
+
+use qmpi_ring::environment::{Array, find};
 
 unsafe extern "C" {
-    static environ: *const *const c_char;
+    static environ: Array;
 }
 
 /// The value of a variable, read from `environ` itself: `getenv` may be another library's.
 pub(crate) fn get(name: &str) -> Option<&'static [u8]> {
-    // SAFETY: the C library's variable; null if the program has cleared its environment.
-    let mut place = unsafe { environ };
-    if place.is_null() {
-        return None;
-    }
-    loop {
-        // SAFETY: the list ends with a null pointer, where the loop stops.
-        let entry = unsafe { place.read() };
-        if entry.is_null() {
-            return None;
-        }
-        // SAFETY: not past the null pointer.
-        place = unsafe { place.add(1) };
-        // Measuring all of the environment would take longer than all else in a process without MPI.
-        // SAFETY: entries of the environment are C strings, which have their end at least.
-        let first = unsafe { entry.cast::<u8>().read() };
-        if name.as_bytes().first() != Some(&first) {
-            continue;
-        }
-        // SAFETY: entries of the environment are C strings.
-        let text = unsafe { CStr::from_ptr(entry) }.to_bytes();
-        if let Some(value) = text.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")) {
-            return Some(value);
-        }
-    }
+    // SAFETY: the C library's variable, an array of C strings; null if the program has cleared its environment.
+    let value = unsafe { find(environ, name.as_bytes()) }?;
+    // SAFETY: the end of one of these C strings.
+    Some(unsafe { CStr::from_ptr(value) }.to_bytes())
 }
 
 /// Is the variable set, and not empty?

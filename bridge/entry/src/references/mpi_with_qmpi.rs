@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::mpi::ONLY_WITH_QMPI;
-use qmpi_dynamic::rebind::{self, Which};
+use qmpi_dynamic::rebind;
 use qmpi_dynamic::relocation::Reference;
 use qmpi_dynamic::{LinkerLock, Mapped, hash};
 
@@ -91,5 +91,5 @@ fn rebind(lock: &LinkerLock, object: &Mapped<'_>, target: &dyn Fn(&CStr) -> Opti
         is_meant.then(|| target(reference.name)).flatten()
     };
     // SAFETY: the words hold addresses of functions.
-    unsafe { rebind::rebind(lock, object, Which::All, |start| start == *b"QMPI", target) };
+    unsafe { rebind::rebind(lock, object, |start| start == *b"QMPI", target) };
 }

@@ -4,7 +4,7 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_abi::{ABORT, FnId};
-use qmpi_dynamic::rebind::{self, Which};
+use qmpi_dynamic::rebind;
 use qmpi_dynamic::relocation::Reference;
 use qmpi_dynamic::{Asked, LinkerLock, Mapped};
 
@@ -54,7 +54,7 @@ fn bind(lock: &LinkerLock, object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool
         next(reference, version)
     };
     // SAFETY: the words hold addresses of functions.
-    unsafe { rebind::rebind(lock, object, Which::All, own::may_begin_function, target) };
+    unsafe { rebind::rebind(lock, object, own::may_begin_function, target) };
 }
 
 /// Where a reference leads without this library; `None` if it does not come to it, or may stay. A function pointer stays where the

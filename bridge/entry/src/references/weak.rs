@@ -5,7 +5,7 @@
 //! are made null again.
 #![expect(unsafe_code, reason = "rebinds references")]
 
-use qmpi_dynamic::rebind::{self, Which};
+use qmpi_dynamic::rebind;
 use qmpi_dynamic::{LinkerLock, Mapped, Symbol};
 
 use crate::process::{objects, own};
@@ -20,10 +20,10 @@ pub(crate) fn clear_in_last(lock: &LinkerLock, count: usize) {
 pub(crate) fn clear(lock: &LinkerLock, object: &Mapped<'_>) {
     let mut weak = object.tables().undefined().filter(Symbol::is_weak);
     if weak.any(|symbol| symbol.name().is_some_and(own::may_be_function)) {
-        // SAFETY: a weak reference is looked at where it is used.
+        // SAFETY: nothing has remembered the words: a program compares a weak reference with null wherever it uses it.
         unsafe {
-            rebind::rebind(lock, object, Which::Weak, own::may_begin_function, |reference, value| {
-                let id = own::function_at(value())?;
+            rebind::rebind(lock, object, own::may_begin_function, |reference, value| {
+                let id = if reference.is_weak { own::function_at(value())? } else { return None };
                 let is_there = RING.get(id).is_some() || RING.is_intercepted(id) || objects::defines(reference.name);
                 (!is_there).then_some(0)
             })

@@ -38,29 +38,9 @@ const ADDRESS: usize = (1 << 48) - 1;
 
 /// Assembles the text of features. Operands as of `global_asm!`: those of all machines, then those of each.
 macro_rules! machine_code {
-    (
-        [$($feature:literal),+], { $($name:ident = $kind:tt $value:expr),* $(,)? }
-        $(, x86_64 { $($other:tt)* })?
-        $(, aarch64 { $($own_name:ident = $own_kind:tt $own_value:expr),* $(,)? })?
-    ) => {
-        std::arch::global_asm!(
-            ".ifndef .Lqmpi_macros",
-            ".set .Lqmpi_macros, 1",
-            ".macro qmpi_keep_arguments",
-            qmpi_ring::keep_arguments!(),
-            ".endm",
-            ".macro qmpi_restore_arguments",
-            qmpi_ring::restore_arguments!(),
-            ".endm",
-            ".macro qmpi_go_on_with_arguments",
-            qmpi_ring::go_on_with_arguments!(),
-            ".endm",
-            include_str!("arch/aarch64/macros.s"),
-            ".endif",
-            $(include_str!(concat!("arch/aarch64/", $feature, ".s")),)+
-            $($name = $kind $value,)*
-            $($($own_name = $own_kind $own_value,)*)?
-        );
+    ($features:tt, { $($operands:tt)* } $(, x86_64 $other:tt)? $(, aarch64 { $($own:tt)* })?) => {
+        $crate::arch::assemble!($features, { $($operands)* $($($own)*)? },
+            ".macro qmpi_restore_arguments", qmpi_ring::restore_arguments!(), ".endm");
     };
 }
 pub(crate) use machine_code;
@@ -139,11 +119,8 @@ pub(crate) fn is_under_way(place: usize, return_address: usize, stack: usize) ->
     false
 }
 
-/// What `rt_sigprocmask` returns that is told to read a new mask at `address`, and an invalid way to change the mask.
-///
-/// It copies the mask from user space before it looks at `how`, so nothing is changed and the error is EFAULT or EINVAL (Linux:
-/// kernel/signal.c). It is async-signal-safe; `errno` stays as it is.
-pub(crate) fn read_by_invalid_sigprocmask(address: usize) -> isize {
+/// What `rt_sigprocmask` returns for a mask at `address` and a `how` of -1: a system call without `errno`.
+pub(crate) fn invalid_sigprocmask(address: usize) -> isize {
     let result: isize;
     // SAFETY: the kernel reads a word, or refuses to; no other memory and no mask is changed.
     unsafe {

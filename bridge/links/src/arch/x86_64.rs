@@ -27,26 +27,8 @@ pub(crate) const SWITCH_SIZE: usize = 32;
 
 /// Assembles the text of features. Operands as of `global_asm!`: those of all machines, then those of each.
 macro_rules! machine_code {
-    (
-        [$($feature:literal),+], { $($name:ident = $kind:tt $value:expr),* $(,)? }
-        $(, x86_64 { $($own_name:ident = $own_kind:tt $own_value:expr),* $(,)? })?
-        $(, aarch64 { $($other:tt)* })?
-    ) => {
-        std::arch::global_asm!(
-            ".ifndef .Lqmpi_macros",
-            ".set .Lqmpi_macros, 1",
-            ".macro qmpi_keep_arguments",
-            qmpi_ring::keep_arguments!(),
-            ".endm",
-            ".macro qmpi_go_on_with_arguments",
-            qmpi_ring::go_on_with_arguments!(),
-            ".endm",
-            include_str!("arch/x86_64/macros.s"),
-            ".endif",
-            $(include_str!(concat!("arch/x86_64/", $feature, ".s")),)+
-            $($name = $kind $value,)*
-            $($($own_name = $own_kind $own_value,)*)?
-        );
+    ($features:tt, { $($operands:tt)* } $(, x86_64 { $($own:tt)* })? $(, aarch64 $other:tt)?) => {
+        $crate::arch::assemble!($features, { $($operands)* $($($own)*)? });
     };
 }
 pub(crate) use machine_code;
@@ -73,11 +55,8 @@ pub(crate) fn is_under_way(place: usize, return_address: usize, stack: usize) ->
     word == return_address
 }
 
-/// What `rt_sigprocmask` returns that is told to read a new mask at `address`, and an invalid way to change the mask.
-///
-/// It copies the mask from user space before it looks at `how`, so nothing is changed and the error is EFAULT or EINVAL (Linux:
-/// kernel/signal.c). It is async-signal-safe; `errno` stays as it is.
-pub(crate) fn read_by_invalid_sigprocmask(address: usize) -> isize {
+/// What `rt_sigprocmask` returns for a mask at `address` and a `how` of -1: a system call without `errno`.
+pub(crate) fn invalid_sigprocmask(address: usize) -> isize {
     let result: isize;
     // SAFETY: the kernel reads a word, or refuses to; no other memory and no mask is changed.
     unsafe {

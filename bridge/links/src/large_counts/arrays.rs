@@ -46,19 +46,12 @@ pub(super) struct Arrays {
 #[derive(Debug)]
 struct CountArray {
     place: usize,
-    length: Length,
+    /// How many elements it has: ranks, sources or destinations of the communicator.
+    length: Factor,
     /// It is read at the root alone.
     at_root: bool,
     /// It is not read where the first argument is `MPI_IN_PLACE`.
     of_send_side: bool,
-}
-
-/// How many elements an array has.
-#[derive(Debug, Clone, Copy)]
-enum Length {
-    Ranks,
-    Sources,
-    Destinations,
 }
 
 impl Arrays {
@@ -71,14 +64,10 @@ impl Arrays {
         let width = |place: usize| Width::of(&function.parameters()[place], &parameters[place]);
         let of_width = |wanted| (0..parameters.len()).filter(move |place| width(*place) == wanted);
         let array = |place: usize| {
-            let length = match parameters[place].length() {
-                [Factor::Ranks(_)] => Length::Ranks,
-                [Factor::Sources(_)] => Length::Sources,
-                [Factor::Destinations(_)] => Length::Destinations,
-                _ => return None,
-            };
+            let [length] = *parameters[place].length() else { return None };
+            let is_known = matches!(length, Factor::Ranks(_) | Factor::Sources(_) | Factor::Destinations(_));
             let of_send_side = may_be_in_place && place < receive;
-            Some(CountArray { place, length, at_root: parameters[place].at_root, of_send_side })
+            is_known.then_some(CountArray { place, length, at_root: parameters[place].at_root, of_send_side })
         };
         Some(Arrays {
             mpi,
@@ -139,7 +128,7 @@ impl Arrays {
             (question(communicator, &mut answer) == 0).then_some(answer)
         };
         let length = match array.length {
-            Length::Ranks => {
+            Factor::Ranks(_) => {
                 let is_inter = ask(self.mpi.test_inter)? != 0;
                 if let (true, Some(root)) = (array.at_root, self.root) {
                     // Between two groups, the root is told by a constant; nobody's calls are worth a table of it.
@@ -152,8 +141,9 @@ impl Arrays {
                 }
                 ask(if is_inter { self.mpi.remote_size } else { self.mpi.size })?
             }
-            Length::Sources => self.neighbors(communicator)?.0,
-            Length::Destinations => self.neighbors(communicator)?.1,
+            Factor::Sources(_) => self.neighbors(communicator)?.0,
+            Factor::Destinations(_) => self.neighbors(communicator)?.1,
+            _ => return None,
         };
         usize::try_from(length).ok()
     }

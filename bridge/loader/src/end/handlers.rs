@@ -189,11 +189,11 @@ impl Handler {
         let function = ptr::with_exposed_provenance::<c_void>(self.function.load(Ordering::Relaxed));
         let argument = ptr::with_exposed_provenance_mut::<c_void>(self.argument.load(Ordering::Relaxed));
         if self.kind.load(Ordering::Relaxed) == RegisteredBy::OnExit as u8 {
-            // SAFETY: what `on_exit` was given.
+            // SAFETY: the tool gave this function to `on_exit`, whose handlers have this type.
             let function = unsafe { std::mem::transmute::<*const c_void, extern "C" fn(c_int, *mut c_void)>(function) };
             function(status, argument);
         } else {
-            // SAFETY: what `__cxa_atexit` was given; a function with fewer arguments does not look at the others.
+            // SAFETY: the tool gave this function to `__cxa_atexit` or the like; one with fewer arguments does not look at the others.
             let function = unsafe { std::mem::transmute::<*const c_void, extern "C" fn(*mut c_void, c_int)>(function) };
             function(argument, status);
         }

@@ -29,11 +29,7 @@ pub fn before_destructors(function: extern "C" fn()) {
 }
 
 /// What a tool registers.
-struct RegisteredDestructor {
-    function: usize,
-    argument: usize,
-    instance: &'static Instance,
-}
+type RegisteredDestructor = (Registration, &'static Instance);
 
 /// `__cxa_thread_atexit_impl(function, argument, object)` of a tool.
 pub(crate) extern "C" fn register(
@@ -42,16 +38,15 @@ pub(crate) extern "C" fn register(
     object: usize,
     instance: &'static Instance,
 ) -> c_int {
-    let registered = Box::into_raw(Box::new(RegisteredDestructor { function, argument, instance }));
+    let registration = Registration { kind: RegisteredBy::ThreadLocal, function, argument, object: 0, at_load: false };
+    let registered: *mut RegisteredDestructor = Box::into_raw(Box::new((registration, instance)));
     // SAFETY: `thread_ends` takes what it is given back.
     unsafe { __cxa_thread_atexit_impl(thread_ends, registered.cast(), std::ptr::with_exposed_provenance_mut(object)) }
 }
 
 extern "C" fn thread_ends(registered: *mut c_void) {
     // SAFETY: made by `register`; the C library passes it on once.
-    let registered = unsafe { Box::from_raw(registered.cast::<RegisteredDestructor>()) };
-    let RegisteredDestructor { function, argument, instance } = *registered;
-    let registration = Registration { kind: RegisteredBy::ThreadLocal, function, argument, object: 0, at_load: false };
+    let (registration, instance) = *unsafe { Box::from_raw(registered.cast::<RegisteredDestructor>()) };
     let is_of_first_thread = u32::try_from(qmpi_system::thread::number()) == Ok(std::process::id());
     if let Some(function) = BEFORE_DESTRUCTORS.get().filter(|_| is_of_first_thread) {
         function();

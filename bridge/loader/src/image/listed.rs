@@ -1,8 +1,6 @@
 //! The objects of the base namespace at one moment, and which have been opened since: to read an object's tables takes a microsecond or more, and
 //! programs open libraries a hundred at a time.
 
-use std::sync::{Mutex, PoisonError};
-
 use qmpi_dynamic::objects;
 
 use crate::image::Image;
@@ -94,28 +92,5 @@ impl Listed {
     /// The objects.
     pub fn into_images(self) -> Vec<Image> {
         self.images
-    }
-}
-
-/// The objects at the last look, of those who look under `ld.so`'s lock alone: this one is never waited for then.
-#[derive(Debug)]
-pub struct LastLook(Mutex<Option<Listed>>);
-
-impl LastLook {
-    /// None yet: all objects will be new.
-    pub const fn never() -> LastLook {
-        LastLook(Mutex::new(None))
-    }
-
-    /// These objects have been looked at.
-    pub fn set(&self, listed: Listed) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
-    }
-
-    /// Looks again: the objects of now.
-    pub fn again(&self) -> Listed {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = last.take().unwrap_or_default().since();
-        last.insert(now).clone()
     }
 }

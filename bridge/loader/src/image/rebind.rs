@@ -4,7 +4,6 @@
 //! `PMPI_*` for that: the MPI library calls these names itself, and an application that does means to bypass tools.
 #![expect(unsafe_code, reason = "writes into the GOT of loaded objects")]
 
-pub use qmpi_dynamic::rebind::Which;
 pub use qmpi_dynamic::relocation::Reference;
 
 use qmpi_dynamic::LinkerLock;
@@ -12,23 +11,17 @@ use qmpi_dynamic::LinkerLock;
 use crate::image::Image;
 
 /// Points references of `image` for which `target` has an address there. Returns how many there were.
-pub fn rebind(
-    lock: &LinkerLock,
-    image: &Image,
-    which: Which,
-    target: impl Fn(&Reference<'_>) -> Option<usize>,
-) -> usize {
-    exchange(lock, image, which, |_| true, |reference, _| target(reference))
+pub fn rebind(lock: &LinkerLock, image: &Image, target: impl Fn(&Reference<'_>) -> Option<usize>) -> usize {
+    exchange(lock, image, |_| true, |reference, _| target(reference))
 }
 
 /// The same for references to names that begin with four bytes that `is_likely` likes; `target` may ask what the word holds now.
 pub fn exchange(
     lock: &LinkerLock,
     image: &Image,
-    which: Which,
     is_likely: impl Fn([u8; 4]) -> bool,
     target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
 ) -> usize {
     // SAFETY: the callers name functions, to which nothing has bound elsewhere.
-    unsafe { qmpi_dynamic::rebind::rebind(lock, image.mapped(), which, is_likely, target) }
+    unsafe { qmpi_dynamic::rebind::rebind(lock, image.mapped(), is_likely, target) }
 }

@@ -81,7 +81,7 @@ pub(crate) fn bind<'a>(
     if let Some(symbol) = thread_local::names(tool, process).first() {
         return Err(LoadError::ThreadLocal { path: instance.path.clone(), symbol: (*symbol).to_owned() });
     }
-    let failed = |message| LoadError::link(&instance.path)(message);
+    let tool_path = instance.path.as_path();
     let namespace = common(instance, lock)?;
     // What it will find names in, apart from itself.
     let threads = providers::threads(process).and_then(|name| namespace.provider(name));
@@ -93,32 +93,33 @@ pub(crate) fn bind<'a>(
     // Its private libraries, those first that others need: under their SONAMEs the copy finds them, and their versions.
     for library in tool.closure.objects.iter().skip(1).rev() {
         let path = CString::new(library.path().as_os_str().as_encoded_bytes());
-        let path = path.map_err(|error| failed(error.to_string()))?;
+        let path = path.map_err(LoadError::link(tool_path))?;
         let library = namespace::loaded(namespace, &path);
-        let library = library.map_or_else(|| namespace::load(namespace, &path), Ok).map_err(failed)?;
+        let library =
+            library.map_or_else(|| namespace::load(namespace, &path), Ok).map_err(LoadError::link(tool_path))?;
         scope.extend(library.map());
     }
     let soname = providers::mpi_soname(tool, process);
     let head = Head { tool, instance, before_constructors: None }.write(soname, &[], heads)?;
     let head = MemoryFile::new(soname, &head)?;
 
-    let mut file = File::open(&instance.path).map_err(|error| failed(error.to_string()))?;
+    let mut file = File::open(tool_path).map_err(LoadError::link(tool_path))?;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
+    file.read_to_end(&mut bytes).map_err(LoadError::link(tool_path))?;
     let needed = needed(tool, process, head.path_text());
     let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
     let runpath = runpath(tool);
     let copy = duplicate(&bytes, &Changes { needed: &needed, runpath: runpath.as_deref() });
-    let copy = copy.map_err(|error| failed(error.to_string()))?;
-    let name = instance.path.file_name().unwrap_or_default().to_string_lossy();
+    let copy = copy.map_err(LoadError::link(tool_path))?;
+    let name = tool_path.file_name().unwrap_or_default().to_string_lossy();
     let copy = MemoryFile::new(&name, &copy)?;
 
     // Set before constructors of the tool run: they may call overrides.
     instance.providers.get_or_init(|| vec![(soname.to_owned(), head.path().to_owned())]);
     instance.answers.set_namespace(namespace);
-    let handle = namespace::load(namespace, copy.path()).map_err(failed)?;
+    let handle = namespace::load(namespace, copy.path()).map_err(LoadError::link(tool_path))?;
     let head = namespace::loaded(namespace, head.path())
-        .ok_or_else(|| failed("its head is not in the namespace of clones".into()))?;
+        .ok_or_else(|| LoadError::link(tool_path)("its head is not in the namespace of clones"))?;
     namespace::adopt(namespace, soname, head, lock);
     scope.extend(head.map());
     if let Some(map) = handle.map() {

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use qmpi_dynamic::{LinkerLock, Symbol};
 use qmpi_elf::linker::family as glibc;
 use qmpi_elf::write::provider::{self, Provided, ProvidedVersion, ProviderError};
 use qmpi_elf::{Name, Tool};
 use qmpi_overrides::Namespace;
+use qmpi_system::Locked;
 
 use crate::error::LoadError;
 use crate::image::listed::Listed;
@@ -72,14 +73,14 @@ pub(crate) fn provide(
 }
 
 /// The providers that were written and are still open, by SONAME; `None` where the process has no such library.
-static WRITTEN: Mutex<BTreeMap<String, Option<Arc<MemoryFile>>>> = Mutex::new(BTreeMap::new());
+static WRITTEN: Locked<BTreeMap<String, Option<Arc<MemoryFile>>>> = Locked::new(BTreeMap::new());
 
 /// The provider of a shared library, or `None` if the process has no such library (and glibc none to add).
 ///
 /// # Errors
 /// When it cannot be written.
 fn shared(process: &Process, soname: &str) -> Result<Option<Arc<MemoryFile>>, LoadError> {
-    let mut all = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = WRITTEN.lock();
     if let Some(known) = all.get(soname) {
         return Ok(known.clone());
     }
@@ -91,7 +92,7 @@ fn shared(process: &Process, soname: &str) -> Result<Option<Arc<MemoryFile>>, Lo
 /// Closes all files: the program's descriptors are its own. They are written anew when a tool opens a library later; until then their
 /// contents are nobody's, a hundred kilobytes for glibc alone.
 pub fn close_files() {
-    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, file| file.is_none());
+    WRITTEN.lock().retain(|_, file| file.is_none());
 }
 
 /// `ld.so` calls this for the libc of a new namespace (glibc ≥ 2.32); ours is initialized already.

@@ -25,7 +25,7 @@ use qmpi_system::log;
 use crate::error::LoadError;
 use crate::image::{Image, SymbolKind};
 use crate::instance::Instance;
-use crate::link_map::{Handle, dlerror};
+use crate::link_map::{self, Handle};
 use crate::memory_file::MemoryFile;
 use crate::process::Process;
 
@@ -67,7 +67,7 @@ unsafe extern "C" {
 /// The function of a descriptor (`_dl_tlsdesc_return` of glibc), which leaves all registers but one as they are.
 #[unsafe(naked)]
 extern "C" fn descriptor() {
-    naked_asm!(assembly!("descriptor"))
+    naked_asm!(qmpi_ring::assembly!("descriptor"))
 }
 
 impl Preparation {
@@ -141,13 +141,5 @@ extern "C" fn bind(_: c_int, variables: &'static Variables) {
 fn loaded_anywhere(path: &CStr) -> Option<Handle> {
     /// glibc's DL_NNS, of which the first is the program's.
     const NAMESPACES: libc::Lmid_t = 16;
-    (1..NAMESPACES).find_map(|id| {
-        // SAFETY: RTLD_NOLOAD: no constructor can run.
-        let handle = unsafe { libc::dlmopen(id, path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-        if handle.is_null() {
-            // Takes the refusal back: a later dlerror of the program must not see it.
-            drop(dlerror());
-        }
-        (!handle.is_null()).then_some(Handle(handle))
-    })
+    (1..NAMESPACES).find_map(|id| link_map::open_in(id, path, libc::RTLD_NOLOAD | libc::RTLD_LAZY).ok())
 }

@@ -42,7 +42,7 @@ const IS_HANDLE: isize = -1;
 #[unsafe(naked)]
 pub(crate) extern "C" fn of_tool() {
     naked_asm!(
-        assembly!("dlopen"),
+        qmpi_ring::assembly!("dlopen"),
         is_handle = const IS_HANDLE,
         prepare = sym prepare,
         real = sym libc::dlopen,

@@ -8,10 +8,11 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_overrides::Answers;
-use qmpi_overrides::environment::{Array, InheritedVariable, Setting, is_named, texts};
+use qmpi_overrides::environment::{InheritedVariable, Setting};
+use qmpi_ring::environment::{Array, is_named, texts};
+use qmpi_system::Locked;
 
 use crate::instance::{Instance, leaked};
 
@@ -23,7 +24,7 @@ unsafe extern "C" {
 /// A layer's settings.
 pub(crate) fn settings(env: &[(String, String)]) -> &'static [Setting] {
     let settings = env.iter().filter_map(|(name, value)| {
-        let text = CString::new(format!("{name}={value}")).ok()?.into_raw();
+        let text = AtomicPtr::new(CString::new(format!("{name}={value}")).ok()?.into_raw());
         Some(Setting { name: leaked(name.as_str())?, text, is_in_force: AtomicBool::new(true) })
     });
     Box::leak(settings.collect::<Box<[_]>>())
@@ -35,7 +36,7 @@ pub(crate) fn copy() -> &'static [InheritedVariable] {
     let settings = std::env::vars_os().filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"LD_"));
     let variables = settings.filter_map(|(name, value)| {
         let (name, value) = (name.into_vec(), value.into_vec());
-        let own = CString::new([&*name, b"=", &*value].concat()).ok()?.into_raw();
+        let own = AtomicPtr::new(CString::new([&*name, b"=", &*value].concat()).ok()?.into_raw());
         Some(InheritedVariable { name: leaked(name)?, value: leaked(value)?, own })
     });
     Box::leak(variables.collect::<Box<[_]>>())
@@ -43,12 +44,12 @@ pub(crate) fn copy() -> &'static [InheritedVariable] {
 
 /// Held while the process's environment is changed and while the arrays follow: by every caller of the four functions below, so that no
 /// other thread changes what is read here. The C library has a lock for this as well, which nobody else can take.
-static CHANGES: Mutex<()> = Mutex::new(());
+static CHANGES: Locked<()> = Locked::new(());
 
 /// Gives the instance an `environ` of its own, if its layer has settings.
 pub(crate) fn give_view(answers: &'static Answers) {
     if has_view(answers) {
-        let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changes = CHANGES.lock();
         fill(answers);
     }
 }
@@ -61,7 +62,7 @@ pub(crate) fn has_view(answers: &Answers) -> bool {
 /// Changes the process's environment by `change`, which returns 0 if it has, and then each `environ` of an instance: under `name`, or as
 /// a whole where there is none. What the layer of `instance`, whose tool asks for it, sets there is no longer in force.
 fn change(instance: Option<&'static Instance>, name: Option<&[u8]>, change: impl FnOnce() -> c_int) -> c_int {
-    let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changes = CHANGES.lock();
     let failed = change();
     if failed != 0 {
         return failed;
@@ -135,13 +136,13 @@ fn fill(answers: &'static Answers) {
         let is_it = |setting: &Setting| split(bytes).is_some_and(|(name, _)| sets(setting, name));
         array.push(match answers.settings.iter().position(is_it) {
             Some(index) if std::mem::replace(&mut is_placed[index], true) => continue,
-            Some(index) => answers.settings[index].text,
+            Some(index) => answers.settings[index].text.load(Ordering::Relaxed),
             None => own_copy(answers, text),
         });
     }
     let others = answers.settings.iter().zip(is_placed).filter(|(_, is_placed)| !is_placed);
     let in_force = others.filter(|(setting, _)| sets(setting, setting.name.to_bytes()));
-    array.extend(in_force.map(|(setting, _)| setting.text));
+    array.extend(in_force.map(|(setting, _)| setting.text.load(Ordering::Relaxed)));
     store(answers, array);
 }
 
@@ -155,7 +156,7 @@ fn own_copy(answers: &Answers, text: *mut c_char) -> *mut c_char {
     // SAFETY: a C string of the environment.
     let Some((name, value)) = split(unsafe { CStr::from_ptr(text) }.to_bytes()) else { return text };
     let is_it = |known: &&InheritedVariable| known.name.to_bytes() == name && known.value.to_bytes() == value;
-    answers.inherited.iter().find(is_it).map_or(text, |known| known.own)
+    answers.inherited.iter().find(is_it).map_or(text, |known| known.own.load(Ordering::Relaxed))
 }
 
 /// Stores the array in place if there is room, as the C library does: a thread that reads it meets the words of before or of after.

@@ -66,7 +66,7 @@ impl Process {
 
     /// Does a library call MPI, or need one that does and that is not MPI's?
     fn calls_mpi<'a>(&'a self, image: &'a Image, seen: &mut Vec<&'a Image>) -> bool {
-        if seen.iter().any(|known| known.is_same(image)) || self.is_mpi(image) {
+        if seen.contains(&image) || self.is_mpi(image) {
             return false;
         }
         seen.push(image);

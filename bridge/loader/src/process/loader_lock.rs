@@ -29,7 +29,7 @@ const SYMBOL: &CStr = c"qmpi_under_loader_lock";
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn qmpi_under_loader_lock() {
-    naked_asm!(assembly!("under_loader_lock"), resolve = sym resolve)
+    naked_asm!(qmpi_ring::assembly!("under_loader_lock"), resolve = sym resolve)
 }
 
 thread_local! {
@@ -56,7 +56,7 @@ pub fn with<R>(work: impl FnOnce(&LinkerLock) -> R) -> R {
     let run = unsafe { std::mem::transmute::<&mut dyn FnMut(), &'static mut dyn FnMut()>(run) };
     WORK.with(|place| place.0.set(Some(NonNull::from(run))));
     // SAFETY: the handle is this library's, which stays; the name is a C string.
-    unsafe { dlsym::real()(own_handle(), SYMBOL.as_ptr()) };
+    unsafe { dlsym::dlsym()(own_handle(), SYMBOL.as_ptr()) };
     result.unwrap_or_else(|| log::fatal("the C library's dlsym does not know indirect functions", None))
 }
 

@@ -6,7 +6,7 @@
 
 use std::ffi::c_int;
 
-use qmpi_elf::write::provider::{self, Life, Provided, Template};
+use qmpi_elf::write::provider::{Life, Provided, Template};
 
 use crate::error::LoadError;
 use crate::link_map::{self, Handle};
@@ -19,23 +19,14 @@ use crate::memory_file::MemoryFile;
 pub fn add(soname: &str, functions: &[(&str, usize)]) -> Result<(), LoadError> {
     let symbols: Vec<Provided<'_>> =
         functions.iter().map(|(name, address)| Provided::function(*name, *address)).collect();
-    define(soname, &symbols, libc::RTLD_GLOBAL).map(|_| ())
+    define(soname, &symbols, libc::RTLD_GLOBAL, Life::Forever).map(|_| ())
 }
 
 /// The same for symbols of any kind: with RTLD_GLOBAL, or with RTLD_LOCAL for libraries that are opened later and need one of this SONAME, and
 /// for nothing else.
-pub(crate) fn define(soname: &str, symbols: &[Provided<'_>], scope: c_int) -> Result<Handle, LoadError> {
-    open(soname, &provider::write(soname, &[], &[], symbols)?, scope)
-}
-
-/// The same at the end of the scope, until the library that is returned is closed.
-pub(crate) fn define_until_closed(soname: &str, symbols: &[Provided<'_>]) -> Result<Handle, LoadError> {
-    let provider = Template::new(soname, &[], &[], symbols, Life::Closable)?;
-    open(soname, provider.file(), libc::RTLD_GLOBAL)
-}
-
-fn open(soname: &str, bytes: &[u8], scope: c_int) -> Result<Handle, LoadError> {
-    let file = MemoryFile::new(soname, bytes)?;
+pub(crate) fn define(soname: &str, symbols: &[Provided<'_>], scope: c_int, life: Life) -> Result<Handle, LoadError> {
+    let provider = Template::new(soname, &[], &[], symbols, life)?;
+    let file = MemoryFile::new(soname, provider.file())?;
     // The library has no code, so no constructors. RTLD_GLOBAL puts it behind all that is there.
     link_map::open(file.path(), libc::RTLD_NOW | scope).map_err(LoadError::link(soname))
 }

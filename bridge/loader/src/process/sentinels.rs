@@ -10,11 +10,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use qmpi_elf::Tool;
 use qmpi_elf::mpi::mpi_data;
-use qmpi_elf::write::provider::{Provided, ProvidedKind};
+use qmpi_elf::write::provider::{Life, Provided, ProvidedKind};
 use qmpi_system::log;
 
 use crate::error::LoadError;
@@ -34,7 +34,7 @@ pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a T
     let mut new: BTreeMap<&'static CStr, usize> = BTreeMap::new();
     for (name, size) in sizes {
         let Ok(name) = CString::new(name) else { continue };
-        if process.is_published(&name) || dlsym::global(&name).is_some() {
+        if process.published.contains_key(name.as_c_str()) || dlsym::global(&name).is_some() {
             continue;
         }
         let _ = link_map::dlerror(); // of the look-up
@@ -57,8 +57,10 @@ pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a T
     log::debug(|| format!("{SONAME}: {} variables of Fortran are in the global scope now", new.len()));
     let symbols: Vec<Provided<'_>> =
         new.iter().map(|(name, address)| Provided::new(*name, ProvidedKind::Data, *address)).collect();
-    scope_end::define(SONAME, &symbols, libc::RTLD_GLOBAL)?;
-    Arc::make_mut(process).add_published(new);
+    scope_end::define(SONAME, &symbols, libc::RTLD_GLOBAL, Life::Forever)?;
+    let process = Arc::make_mut(process);
+    process.published.extend(new);
+    process.exports = OnceLock::new();
     Ok(())
 }
 

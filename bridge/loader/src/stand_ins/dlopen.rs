@@ -15,7 +15,7 @@ use crate::stand_ins::{plugins, tools};
 /// wrapper has passed on by a jump, that stays the caller.
 #[unsafe(naked)]
 extern "C" fn for_program() {
-    naked_asm!(assembly!("dlopen_for_program"), goes_on = sym goes_on, real = sym libc::dlopen)
+    naked_asm!(qmpi_ring::assembly!("dlopen_for_program"), goes_on = sym goes_on, real = sym libc::dlopen)
 }
 
 /// The address of `dlopen` for the program.
@@ -23,27 +23,23 @@ pub fn dlopen_for_program() -> usize {
     (for_program as *const ()).addr()
 }
 
-/// Makes what may be needed when the program opens `file`, and returns what it is to open: this file, or what stands for it.
-fn show(file: *const c_char) -> *const c_char {
-    loader_lock::with(|lock| {
-        plugins::show(lock);
-        // SAFETY: null, or a C string, as `dlopen` wants.
-        let name = (!file.is_null()).then(|| unsafe { CStr::from_ptr(file) });
-        name.and_then(|name| tools::instead_of(name, lock)).map_or(file, CStr::as_ptr)
-    })
-}
-
 /// How a call of `dlopen` goes on, in the registers of a result.
 #[repr(C)]
 struct GoesOn {
-    /// The file to open.
+    /// What is to be opened: the file that was asked for, or what stands for it.
     file: *const c_char,
     /// The call returns to an object of the program's namespace.
     returns_to_program: usize,
 }
 
-/// Makes what [`show`] makes for `file`; `caller` is the return address.
+/// Makes what may be needed when the program opens `file`; `caller` is the return address.
 extern "C" fn goes_on(file: *const c_char, caller: usize) -> GoesOn {
     let of_program = qmpi_dynamic::objects::find(|info| info.segments().contains(caller).then_some(1));
-    GoesOn { file: show(file), returns_to_program: of_program.unwrap_or(0) }
+    let file = loader_lock::with(|lock| {
+        plugins::show(lock);
+        // SAFETY: null, or a C string, as `dlopen` wants.
+        let name = (!file.is_null()).then(|| unsafe { CStr::from_ptr(file) });
+        name.and_then(|name| tools::instead_of(name, lock)).map_or(file, CStr::as_ptr)
+    });
+    GoesOn { file, returns_to_program: of_program.unwrap_or(0) }
 }

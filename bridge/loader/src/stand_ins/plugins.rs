@@ -5,11 +5,10 @@
 //! before the program opens a library.
 #![expect(unsafe_code, reason = "dlclose")]
 
-use std::sync::{Mutex, PoisonError};
-
 use qmpi_dynamic::LinkerLock;
+use qmpi_elf::write::provider::Life;
 use qmpi_overrides::{LinkMap, dlsym};
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::image::Image;
 use crate::instance::Instance;
@@ -27,11 +26,11 @@ struct Shown {
 }
 
 /// Locked under `ld.so`'s lock only, so it is never waited for.
-static SHOWN: Mutex<Vec<Shown>> = Mutex::new(Vec::new());
+static SHOWN: Locked<Vec<Shown>> = Locked::new(Vec::new());
 
 /// Lets the program's scope have what the tools have opened so far, and not what they have closed.
 pub(super) fn show(lock: &LinkerLock) {
-    let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shown = SHOWN.lock();
     let now = opened(lock);
     shown.retain(|shown| {
         let is_open = now.iter().any(|map| shown.is_of(map));
@@ -69,7 +68,7 @@ fn stand_in(image: &Image, handle: Handle) -> Option<Handle> {
     }
     let symbols = stand_ins::symbols(image, handle, |_| true);
     let name = stand_ins::name(image);
-    let defined = scope_end::define_until_closed(&name, &symbols);
+    let defined = scope_end::define(&name, &symbols, libc::RTLD_GLOBAL, Life::Closable);
     defined
         .inspect_err(|error| {
             log::warn(&format!("the program's libraries cannot be bound to {}: {error}", image.path().display()), None);

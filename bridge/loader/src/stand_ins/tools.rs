@@ -11,11 +11,11 @@
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_dynamic::LinkerLock;
+use qmpi_elf::write::provider::Life;
 use qmpi_elf::{ElfFile, Tool};
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::image::Image;
 use crate::link_map::Handle;
@@ -33,7 +33,7 @@ struct LayerFile {
 }
 
 /// The innermost layer's first. Locked under `ld.so`'s lock only, so it is never waited for.
-static PARTS: Mutex<Vec<LayerFile>> = Mutex::new(Vec::new());
+static PARTS: Locked<Vec<LayerFile>> = Locked::new(Vec::new());
 
 /// The files of a tool have been loaded as `handles`.
 pub(crate) fn loaded(tool: &Tool, handles: &[Handle], _: &LinkerLock) {
@@ -44,12 +44,12 @@ pub(crate) fn loaded(tool: &Tool, handles: &[Handle], _: &LinkerLock) {
         stands: None,
     };
     let parts = tool.closure.parts().zip(handles).map(part);
-    PARTS.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
+    PARTS.lock().extend(parts);
 }
 
 /// What the program's `dlopen` is to open in place of `name`, which is a layer's file. What is needed by another one is made.
 pub(super) fn instead_of(name: &CStr, _: &LinkerLock) -> Option<&'static CStr> {
-    let mut parts = PARTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut parts = PARTS.lock();
     if parts.is_empty() {
         return None;
     }
@@ -80,8 +80,8 @@ impl LayerFile {
         if self.stands.is_none() {
             let image = self.handle.map().and_then(Image::of_map)?;
             let symbols = stand_ins::symbols(&image, self.handle, |name| qmpi_abi::classify_c(name).is_none());
-            let defined =
-                scope_end::define(&stand_ins::name(&image), &symbols, libc::RTLD_LOCAL).inspect_err(|error| {
+            let defined = scope_end::define(&stand_ins::name(&image), &symbols, libc::RTLD_LOCAL, Life::Forever)
+                .inspect_err(|error| {
                     log::warn(&format!("{} is loaded a second time: {error}", image.path().display()), None);
                 });
             self.stands = defined.ok().and_then(Handle::map).map(|map| map.name());

@@ -18,7 +18,7 @@
     add x0, x29, 224
     bl {recall}
     ldr x17, [x29, 88]
-    ldr x9, [x17, {up_context}]
+    ldr x9, [x17, {word}]
     ldr x10, [x29, 8]
     cmp x9, 0
     csel x9, x10, x9, eq

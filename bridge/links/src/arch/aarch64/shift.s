@@ -197,8 +197,8 @@ qmpi_down_null_\n:
         ldr x9, [x29, 16]
         qmpi_up_shift 6
         mov x0, x9
-        ldr w1, [x17, {up_tool}]
-        ldr x16, [x17, {up_target}]
+        ldr w1, [x17, {number}]
+        ldr x16, [x17, {target}]
         blr x16
         mov sp, x29
         ldp x29, x30, [sp], 32
@@ -209,15 +209,15 @@ qmpi_down_null_\n:
     .elseif \n <= 6
         qmpi_up_shift \n
         mov x0, x9
-        ldr w1, [x17, {up_tool}]
-        ldr x16, [x17, {up_target}]
+        ldr w1, [x17, {number}]
+        ldr x16, [x17, {target}]
         br x16
     .else
         qmpi_up_enter \n
         qmpi_up_shift 6
         mov x0, x9
-        ldr w1, [x17, {up_tool}]
-        ldr x16, [x17, {up_target}]
+        ldr w1, [x17, {number}]
+        ldr x16, [x17, {target}]
         blr x16
         qmpi_unframe
     .endif
@@ -248,35 +248,35 @@ qmpi_up_null_\n:
 qmpi_append_\n:
     .cfi_startproc
     .if \n == 0
-        ldr w0, [x17, {append_level}]
-        ldr x1, [x17, {append_vector}]
+        ldr w0, [x17, {number}]
+        ldr x1, [x17, {word}]
     .endif
     .if \n == 1
-        ldr w1, [x17, {append_level}]
-        ldr x2, [x17, {append_vector}]
+        ldr w1, [x17, {number}]
+        ldr x2, [x17, {word}]
     .endif
     .if \n == 2
-        ldr w2, [x17, {append_level}]
-        ldr x3, [x17, {append_vector}]
+        ldr w2, [x17, {number}]
+        ldr x3, [x17, {word}]
     .endif
     .if \n == 3
-        ldr w3, [x17, {append_level}]
-        ldr x4, [x17, {append_vector}]
+        ldr w3, [x17, {number}]
+        ldr x4, [x17, {word}]
     .endif
     .if \n == 4
-        ldr w4, [x17, {append_level}]
-        ldr x5, [x17, {append_vector}]
+        ldr w4, [x17, {number}]
+        ldr x5, [x17, {word}]
     .endif
     .if \n == 5
-        ldr w5, [x17, {append_level}]
-        ldr x6, [x17, {append_vector}]
+        ldr w5, [x17, {number}]
+        ldr x6, [x17, {word}]
     .endif
     .if \n == 6
-        ldr w6, [x17, {append_level}]
-        ldr x7, [x17, {append_vector}]
+        ldr w6, [x17, {number}]
+        ldr x7, [x17, {word}]
     .endif
     .if \n <= 6
-        ldr x16, [x17, {append_target}]
+        ldr x16, [x17, {target}]
         br x16
     .else
         // n + 2 - 8 words, to an even number.
@@ -289,8 +289,8 @@ qmpi_append_\n:
                 .set .Lqmpi_k, .Lqmpi_k + 1
             .endr
         .endif
-        ldr w9, [x17, {append_level}]
-        ldr x10, [x17, {append_vector}]
+        ldr w9, [x17, {number}]
+        ldr x10, [x17, {word}]
         .if \n == 7
             mov x7, x9
             str x10, [sp]
@@ -298,7 +298,7 @@ qmpi_append_\n:
             str x9, [sp, 8 * (\n - 8)]
             str x10, [sp, 8 * (\n - 7)]
         .endif
-        ldr x16, [x17, {append_target}]
+        ldr x16, [x17, {target}]
         blr x16
         qmpi_unframe
     .endif
@@ -505,8 +505,8 @@ qmpi_end qmpi_record
 
 // A function of a QMPI tool with its id, which is the second argument.
 qmpi_function qmpi_numbered
-    ldr w1, [x17, {numbered_tool}]
-    ldr x16, [x17, {numbered_target}]
+    ldr w1, [x17, {number}]
+    ldr x16, [x17, {target}]
     br x16
 qmpi_end qmpi_numbered
 .popsection

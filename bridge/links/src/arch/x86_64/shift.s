@@ -121,7 +121,7 @@ qmpi_down_context_\n:
         qmpi_recall 5f
         jmp 6f
 5:
-        mov rdi, qword ptr [r11 + {up_context}]
+        mov rdi, qword ptr [r11 + {word}]
         test rdi, rdi
         cmovz rdi, qword ptr [rsp + \at]
 6:
@@ -147,7 +147,7 @@ qmpi_down_context_\n:
 
 .macro qmpi_up_registers n, context, at
     qmpi_up_shift \n
-    mov esi, dword ptr [r11 + {up_tool}]
+    mov esi, dword ptr [r11 + {number}]
     qmpi_up_context \context, \at
 .endm
 
@@ -181,11 +181,11 @@ qmpi_down_context_\n:
     .cfi_startproc
     .if \n <= 4
         qmpi_up_registers \n, \context, 0
-        jmp qword ptr [r11 + {up_target}]
+        jmp qword ptr [r11 + {target}]
     .else
         qmpi_up_enter \n
         qmpi_up_registers \n, \context, .Lqmpi_frame
-        call qword ptr [r11 + {up_target}]
+        call qword ptr [r11 + {target}]
         qmpi_up_leave
     .endif
     .cfi_endproc
@@ -202,7 +202,7 @@ qmpi_down_context_\n:
     push r8
     .cfi_adjust_cfa_offset 8
     qmpi_up_registers 18, \context, 120
-    call qword ptr [r11 + {up_target}]
+    call qword ptr [r11 + {target}]
     add rsp, 120
     .cfi_adjust_cfa_offset -120
     ret
@@ -234,27 +234,27 @@ qmpi_up_null_\n:
 qmpi_append_\n:
     .cfi_startproc
     .if \n == 0
-        mov edi, dword ptr [r11 + {append_level}]
-        mov rsi, qword ptr [r11 + {append_vector}]
+        mov edi, dword ptr [r11 + {number}]
+        mov rsi, qword ptr [r11 + {word}]
     .endif
     .if \n == 1
-        mov esi, dword ptr [r11 + {append_level}]
-        mov rdx, qword ptr [r11 + {append_vector}]
+        mov esi, dword ptr [r11 + {number}]
+        mov rdx, qword ptr [r11 + {word}]
     .endif
     .if \n == 2
-        mov edx, dword ptr [r11 + {append_level}]
-        mov rcx, qword ptr [r11 + {append_vector}]
+        mov edx, dword ptr [r11 + {number}]
+        mov rcx, qword ptr [r11 + {word}]
     .endif
     .if \n == 3
-        mov ecx, dword ptr [r11 + {append_level}]
-        mov r8, qword ptr [r11 + {append_vector}]
+        mov ecx, dword ptr [r11 + {number}]
+        mov r8, qword ptr [r11 + {word}]
     .endif
     .if \n == 4
-        mov r8d, dword ptr [r11 + {append_level}]
-        mov r9, qword ptr [r11 + {append_vector}]
+        mov r8d, dword ptr [r11 + {number}]
+        mov r9, qword ptr [r11 + {word}]
     .endif
     .if \n <= 4
-        jmp qword ptr [r11 + {append_target}]
+        jmp qword ptr [r11 + {target}]
     .else
         // n + 2 - 6 words.
         .set .Lqmpi_frame, 8 * (\n - 4 + ((\n - 4 + 1) % 2))
@@ -269,16 +269,16 @@ qmpi_append_\n:
             .endr
         .endif
         .if \n == 5
-            mov r9d, dword ptr [r11 + {append_level}]
-            mov r10, qword ptr [r11 + {append_vector}]
+            mov r9d, dword ptr [r11 + {number}]
+            mov r10, qword ptr [r11 + {word}]
             mov qword ptr [rsp], r10
         .else
-            mov r10d, dword ptr [r11 + {append_level}]
+            mov r10d, dword ptr [r11 + {number}]
             mov qword ptr [rsp + 8 * (\n - 6)], r10
-            mov r10, qword ptr [r11 + {append_vector}]
+            mov r10, qword ptr [r11 + {word}]
             mov qword ptr [rsp + 8 * (\n - 5)], r10
         .endif
-        call qword ptr [r11 + {append_target}]
+        call qword ptr [r11 + {target}]
         add rsp, .Lqmpi_frame
         .cfi_adjust_cfa_offset -.Lqmpi_frame
         ret
@@ -495,8 +495,8 @@ qmpi_end qmpi_record
 
 // A function of a QMPI tool with its id, which is the second argument.
 qmpi_function qmpi_numbered
-    mov esi, dword ptr [r11 + {numbered_tool}]
-    jmp qword ptr [r11 + {numbered_target}]
+    mov esi, dword ptr [r11 + {number}]
+    jmp qword ptr [r11 + {target}]
 qmpi_end qmpi_numbered
 .popsection
 
