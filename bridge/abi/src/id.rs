@@ -71,7 +71,7 @@ pub const INITIALIZATION: [FnId; 3] = [row_of("MPI_Init"), row_of("MPI_Init_thre
 pub const ABORT: FnId = row_of("MPI_Abort");
 
 /// The function of this name; a build fails for a name that is not in the table.
-const fn row_of(name: &str) -> FnId {
+pub const fn row_of(name: &str) -> FnId {
     let mut row = 0;
     while row < COUNT {
         if is_same(FUNCTIONS[row].name.as_bytes(), name.as_bytes()) {

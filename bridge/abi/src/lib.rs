@@ -41,7 +41,7 @@ pub mod trace;
 pub use expression::Expression;
 pub use function::{Function, Origin, ResultKind};
 pub use handles::Handles;
-pub use id::{ABORT, FnId, INITIALIZATION};
+pub use id::{ABORT, FnId, INITIALIZATION, row_of};
 pub use numbering::Numbering;
 pub use symbol::{Binding, MpiSymbol, classify, classify_c, is_mpi_like};
 pub use table::{COUNT, FUNCTIONS};
