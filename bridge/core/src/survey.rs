@@ -107,7 +107,7 @@ fn survey(text: &str) {
 }
 
 fn of_thesis(path: &Path) -> Result<Vec<(FnId, usize)>, LayerError> {
-    let tool = Tool::inspect(path, &SearchPath::from_process(), &|_| false).map_err(PlanError::from);
+    let tool = Tool::inspect(path, &[], &SearchPath::from_process(), &|_| false).map_err(PlanError::from);
     thesis::provide_general_names(&tool.map_err(LoadError::from)?)?;
     Ok(thesis::ThesisLibrary::open(path)?.functions)
 }

@@ -44,7 +44,8 @@ pub struct ElfFile {
     identity: (u64, u64),
     machine: Machine,
     is_library: bool,
-    interp: Option<String>,
+    /// The dynamic linker it names: executables, and the few libraries that can be run (libc.so.6).
+    pub interp: Option<String>,
     needed: Vec<String>,
     /// Its PT_TLS segment.
     pub tls: Option<Tls>,
@@ -53,7 +54,8 @@ pub struct ElfFile {
     /// Asks for executable stacks, which newer glibc versions refuse to a running process.
     pub exec_stack: bool,
     tables: FileTables,
-    version_needs: Vec<NeededVersion>,
+    /// The versions that must be there when it is loaded.
+    pub version_needs: Vec<NeededVersion>,
 }
 
 impl ElfFile {
@@ -77,20 +79,12 @@ impl ElfFile {
         ElfFile::read(image)
     }
 
-    /// As [`Self::open`], but reads executables at fixed addresses (`ET_EXEC`) too: for looking at
+    /// As [`Self::open_for`], but reads executables at fixed addresses (`ET_EXEC`) too: for looking at
     /// an application.
     ///
     /// # Errors
     /// As for [`Self::open`].
-    pub fn open_program(path: &Path) -> Result<ElfFile, ElfError> {
-        ElfFile::open_program_for(path, Machine::HOST)
-    }
-
-    /// As [`Self::open_program`], but of this machine.
-    ///
-    /// # Errors
-    /// As for [`Self::open`].
-    pub fn open_program_for(path: &Path, machine: Machine) -> Result<ElfFile, ElfError> {
+    pub fn open_program(path: &Path, machine: Machine) -> Result<ElfFile, ElfError> {
         ElfFile::read(OpenFile::open(path, Some(machine))?)
     }
 
@@ -134,7 +128,7 @@ impl ElfFile {
         let tls = segment(PT_TLS).map(|segment| Tls { size: segment.p_memsz, align: segment.p_align });
         let by_default = machine::stack_is_executable_by_default(image.machine);
         Ok(ElfFile {
-            path: image.path().to_owned(),
+            path: image.path.clone(),
             identity: image.identity,
             machine: image.machine,
             is_library: image.object_type == ET_DYN && !tables.dynamic.pie(),
@@ -295,16 +289,6 @@ impl ElfFile {
     /// Can be loaded as a library: no executable, also no position-independent one (DF_1_PIE), which dlopen refuses.
     pub fn is_shared_object(&self) -> bool {
         self.is_library
-    }
-
-    /// The dynamic linker it names: executables, and the few libraries that can be run (libc.so.6).
-    pub fn interp(&self) -> Option<&str> {
-        self.interp.as_deref()
-    }
-
-    /// The versions that must be there when it is loaded.
-    pub fn version_needs(&self) -> &[NeededVersion] {
-        &self.version_needs
     }
 
     /// By which numbers of functions its parts mean them: what `qmpi.h` noted, each once. Usually one or none.

@@ -27,7 +27,7 @@ pub(crate) const CTX: Ctx = Ctx { container: Container::Big, le: Endian::Little 
 /// An open ELF file of one of the known machines, with its program headers.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     file: File,
     pub(crate) size: u64,
     /// Device and inode: the same file under two names is one object, as for ld.so.
@@ -128,10 +128,6 @@ impl OpenFile {
             return Err(self.truncated(table));
         }
         self.read(table, offset, size)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     pub(crate) fn failed(&self, reason: Reason) -> ElfError {

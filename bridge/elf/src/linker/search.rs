@@ -141,15 +141,11 @@ fn expand(element: &str, object: Option<&Path>, machine: Machine) -> Vec<PathBuf
         ("PLATFORM", &[machine::platform(machine)]),
         ("LIB", &machine::lib_tokens(machine)),
     ];
-    for (token, values) in tokens.into_iter().filter(|(token, _)| contains_token(element, token)) {
+    for (token, values) in tokens.into_iter().filter(|(token, _)| replace_token(element, token, "") != element) {
         let replaced = |text: &String| values.iter().map(|value| replace_token(text, token, value)).collect::<Vec<_>>();
         texts = texts.iter().flat_map(replaced).collect();
     }
     texts.into_iter().map(PathBuf::from).collect()
-}
-
-fn contains_token(text: &str, token: &str) -> bool {
-    replace_token(text, token, "") != text
 }
 
 /// Replaces `$TOKEN` and `${TOKEN}`. Without braces the name ends where no identifier goes on

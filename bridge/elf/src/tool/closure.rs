@@ -39,14 +39,9 @@ pub struct Closure {
 }
 
 impl Closure {
-    /// Follows DT_NEEDED from `root`. `stop` is asked about every needed name, and about the SONAME
+    /// Follows DT_NEEDED from `root` and the libraries that stand before it. `stop` is asked about every needed name, and about the SONAME
     /// of the file that was found for it; `true` means that it is served by others and not followed.
-    pub fn of(root: ElfFile, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
-        Closure::with(root, Vec::new(), search, stop)
-    }
-
-    /// The same from `root` and the libraries that stand before it.
-    pub fn with(root: ElfFile, before: Vec<ElfFile>, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
+    pub fn of(root: ElfFile, before: Vec<ElfFile>, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
         let mut objects = vec![root];
         for object in before {
             // As ld.so: a file is loaded once.
@@ -80,7 +75,7 @@ impl Closure {
     /// The next library that is named for its versions only, and the object that does so.
     fn unnamed_need(&self, seen: &HashSet<String>) -> Option<(usize, String)> {
         self.objects.iter().enumerate().find_map(|(index, object)| {
-            let need = object.version_needs().iter().find(|need| !seen.contains(&need.file))?;
+            let need = object.version_needs.iter().find(|need| !seen.contains(&need.file))?;
             Some((index, need.file.clone()))
         })
     }
