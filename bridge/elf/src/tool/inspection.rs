@@ -20,7 +20,7 @@ use crate::mpi::abi_family::{
 };
 use crate::mpi::mpi_data::is_mpi_data;
 use crate::tool::closure::Closure;
-use crate::tool::facts::{self, Facts};
+use crate::tool::hazard::{self, Facts};
 use crate::tool::rules;
 use crate::tool::wrapped::{self, Wrapped};
 use crate::tool::{NextFunction, ObjectDetail, REGISTRATION, Tool, ToolKind};
@@ -298,7 +298,7 @@ impl Gathered {
             self.defines_interceptions |= is_root && symbol.name == "get_interceptions";
             self.facts.marks.extend(["gotcha_wrap", "la_version"].into_iter().find(|mark| *mark == symbol.name));
         } else {
-            self.facts.imports.extend(facts::watched(symbol.name).map(|name| (object.to_owned(), name)));
+            self.facts.imports.extend(hazard::watched(symbol.name).map(|name| (object.to_owned(), name)));
         }
     }
 }
