@@ -128,20 +128,18 @@ impl Closure {
             self.stopped.push(name);
             return;
         }
-        let error = match found {
-            Some(Ok(object)) => {
-                if object.soname().is_some_and(stop) && !is_own(&object) {
-                    self.stopped.push(name);
-                } else if !self.objects.iter().any(|known| known.identity() == object.identity()) {
+        match found.transpose() {
+            Ok(Some(object)) if object.soname().is_some_and(stop) && !is_own(&object) => self.stopped.push(name),
+            Ok(Some(object)) => {
+                if !self.objects.iter().any(|known| known.identity() == object.identity()) {
                     self.objects.push(object);
                     parents.push(Some(requirer));
                 }
-                return;
             }
-            Some(Err(error)) => Some(error),
-            None => None,
-        };
-        let needed_by = self.objects[requirer].name().to_owned();
-        self.missing.push(Missing { name, needed_by, error });
+            missing => {
+                let needed_by = self.objects[requirer].name().to_owned();
+                self.missing.push(Missing { name, needed_by, error: missing.err() });
+            }
+        }
     }
 }
