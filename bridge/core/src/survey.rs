@@ -32,7 +32,7 @@ use crate::thesis;
 /// `request` is a C string. The process does nothing else: tools that it loads stay.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qmpi_core_survey(request: *const c_char) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller of this function passes a C string, as its contract says.
     let request = unsafe { CStr::from_ptr(request) };
     // The tools register themselves with libqmpi.so: it opens this library properly before they are loaded.
     type GetTools = extern "C" fn(c_int, *mut c_void, *mut c_int) -> c_int;
