@@ -3,7 +3,6 @@
 pub(crate) mod image;
 pub mod name;
 pub mod numbering_note;
-mod relocation;
 mod strings;
 pub(crate) mod symbol;
 mod tables;
@@ -135,7 +134,7 @@ impl ElfFile {
             interp,
             needed,
             tls,
-            static_room: tls.and_then(|_| relocation::static_room(&image, &tables.dynamic)),
+            static_room: tls.and_then(|_| tables::static_room(&image, &tables.dynamic)),
             exec_stack: segment(PT_GNU_STACK).map_or(by_default, |segment| segment.p_flags & PF_X != 0),
             tables,
             version_needs,
@@ -265,7 +264,7 @@ impl ElfFile {
         if dynamic.extent(Table::PltRelocations).is_none() {
             return Ok(BTreeSet::new());
         }
-        let relocations = relocation::of(&self.reopened()?, dynamic, Table::PltRelocations)?;
+        let relocations = tables::relocations(&self.reopened()?, dynamic, Table::PltRelocations)?;
         let view = self.tables();
         let calls = relocations.iter().filter(|relocation| relocation.kind == RelocationKind::JumpSlot);
         let symbols = calls.filter_map(|call| self.named(&view, view.symbol(call.symbol)?));

@@ -46,12 +46,8 @@ impl RankStart {
     pub fn words(&self, command: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec![command.into(), "compare-rank".into(), "--to".into(), self.to.clone().into()];
-        for library in &self.preload {
-            words.extend(["--preload".into(), library.clone().into()]);
-        }
-        for variable in &self.variable {
-            words.extend(["--variable".into(), variable.into()]);
-        }
+        words.extend(self.preload.iter().flat_map(|library| ["--preload".into(), library.into()]));
+        words.extend(self.variable.iter().flat_map(|variable| ["--variable".into(), variable.into()]));
         words.extend(self.traced.then(|| "--traced".into()));
         words.extend(self.whole.then(|| "--whole".into()));
         words.push("--".into());

@@ -121,15 +121,6 @@ impl OpenFile {
         locate(&self.segments, self.size, address).ok_or_else(|| self.truncated(table))
     }
 
-    /// Exactly `size` bytes at an address.
-    pub(crate) fn read_at_address(&self, table: &'static str, address: u64, size: u64) -> Result<Vec<u8>, ElfError> {
-        let (offset, left) = self.locate(table, address)?;
-        if size > left {
-            return Err(self.truncated(table));
-        }
-        self.read(table, offset, size)
-    }
-
     pub(crate) fn failed(&self, reason: Reason) -> ElfError {
         ElfError { path: self.path.clone(), reason }
     }

@@ -3,6 +3,8 @@
 use std::hint::black_box;
 
 use goblin::elf::program_header::{PT_DYNAMIC, ProgramHeader};
+use qmpi_dynamic::relocation::Relocation;
+use qmpi_dynamic::thread_local::StaticRoom;
 use qmpi_dynamic::{Bytes, Dynamic, Extent, Table, Tables, entries};
 
 use crate::error::{ElfError, ElfErrorReason};
@@ -20,7 +22,7 @@ pub(crate) struct FileTables {
     symbol_count: usize,
 }
 
-/// Relocations are not among them: a few callers want those of the PLT, and read them themselves. In the order of [`Table`].
+/// Relocations are not among them: few callers want them ([`relocations`]). In the order of [`Table`].
 const READ: [Table; 7] = [
     Table::Strings,
     Table::Symbols,
@@ -131,6 +133,25 @@ fn place(image: &OpenFile, table: Table, extent: Extent) -> Result<(u64, u64), E
     let (offset, left) = image.locate(table.name(), extent.address)?;
     let size = extent.size_within(left).ok_or_else(|| image.truncated(table.name()))?;
     Ok((offset, size))
+}
+
+/// The relocations of a table.
+pub(super) fn relocations(image: &OpenFile, dynamic: &Dynamic, table: Table) -> Result<Vec<Relocation>, ElfError> {
+    let Some(extent) = dynamic.extent(table) else { return Ok(Vec::new()) };
+    let (offset, size) = place(image, table, extent)?;
+    let bytes = image.read(table.name(), offset, size)?;
+    Ok(Relocation::all(Bytes::from(&bytes[..]), image.machine).collect())
+}
+
+/// What the thread-local variables of a file ask for in the static block of each thread. DF_STATIC_TLS says that it needs room there;
+/// linkers for AArch64 do not set it.
+pub(super) fn static_room(image: &OpenFile, dynamic: &Dynamic) -> Option<StaticRoom> {
+    if dynamic.static_tls() {
+        return Some(StaticRoom::Needed);
+    }
+    // A file whose relocations cannot be read is not loaded either.
+    let of = |table| relocations(image, dynamic, table).unwrap_or_default();
+    [Table::Relocations, Table::PltRelocations].into_iter().flat_map(of).filter_map(|one| StaticRoom::of(&one)).min()
 }
 
 /// DT_NEEDED alone, for whoever asks it of each library that a program opens: a few reads, and none of the symbols.
