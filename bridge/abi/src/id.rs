@@ -71,7 +71,7 @@ pub const INITIALIZATION: [FnId; 3] = [named(b"MPI_Init"), named(b"MPI_Init_thre
 pub const ABORT: FnId = named(b"MPI_Abort");
 
 /// The function of this name; a build fails for a name that is not in the table.
-pub(crate) const fn named(name: &[u8]) -> FnId {
+pub const fn named(name: &[u8]) -> FnId {
     let mut place = place_of(name);
     while BY_HASH[place] != u16::MAX {
         if is_same(FUNCTIONS[BY_HASH[place] as usize].name.as_bytes(), name) {

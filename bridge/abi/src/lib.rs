@@ -43,7 +43,7 @@ pub mod trace;
 pub use expression::Expression;
 pub use function::{Function, Origin, ResultKind};
 pub use handles::Handles;
-pub use id::{ABORT, FnId, INITIALIZATION};
+pub use id::{ABORT, FnId, INITIALIZATION, named};
 pub use mpi_family::MpiFamily;
 pub use numbering::Numbering;
 pub use symbol::{Binding, MpiSymbol, classify, classify_c, is_mpi_like};

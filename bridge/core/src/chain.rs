@@ -20,7 +20,7 @@ use qmpi_loader::wrappers::wrapped::{Others, Stacked};
 use qmpi_plan::LargeCountCalls;
 use qmpi_ring::Next;
 
-use crate::qmpi::{ToolId, initialization, macros};
+use crate::qmpi::{ToolId, macros, mpi};
 use crate::switching::{self, SwitchedLink};
 use crate::versions::WrapperVersions;
 use crate::{large_counts, recorder};
@@ -223,7 +223,7 @@ impl Chain {
     /// Watches the calls that initialize MPI, at the topmost link: tools can be registered until then.
     pub(crate) fn observe_initialization(&mut self) {
         for id in INITIALIZATION {
-            self.observe(id, initialization::observe);
+            self.observe(id, mpi::observe_initialization);
         }
     }
 

@@ -63,7 +63,7 @@ impl Heap {
     }
 }
 
-// SAFETY: one of two allocators, and always the same once there is a block.
+// SAFETY: each function calls one of two sound allocators; `choose` decides between them before the first allocation, and nothing changes it later.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise, a size that is not 0, is passed on.

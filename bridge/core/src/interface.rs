@@ -15,7 +15,7 @@ use qmpi_ring::Next;
 use qmpi_ring::core_functions::{AnyFunction, Init, LEFT_TO_MPI, RegisterToolName, Text};
 
 use crate::qmpi::table::{self, FunctionTable};
-use crate::qmpi::{Class, ToolId, numbering, of_mpi, registry, tools};
+use crate::qmpi::{Class, ToolId, mpi, of_mpi, registry, tools};
 use crate::{present, recorder, stack, switching};
 
 /// What a function of the interface comes to.
@@ -41,30 +41,25 @@ fn text<'a>(name: Text) -> Option<&'a str> {
 
 /// How callers name a function: by the value of an enumerator, or by a C string.
 pub(crate) trait Designation {
-    /// The function that a tool means.
-    fn of_tool(self, tool: c_int) -> Option<FnId>;
-    /// The function that whoever made a table means.
-    fn of_table(self, table: c_int) -> Option<FnId>;
+    /// The function. `by_value` reads a value as its user means it: a tool, or whoever made a table.
+    fn function(self, by_value: impl FnOnce(c_int) -> Option<FnId>) -> Option<FnId>;
 }
 
 impl Designation for c_int {
-    fn of_tool(self, tool: c_int) -> Option<FnId> {
-        tools::function_of(tool, self)
-    }
-
-    fn of_table(self, table: c_int) -> Option<FnId> {
-        table::function_of(table, self)
+    fn function(self, by_value: impl FnOnce(c_int) -> Option<FnId>) -> Option<FnId> {
+        by_value(self)
     }
 }
 
 impl Designation for Text {
-    fn of_tool(self, _: c_int) -> Option<FnId> {
+    fn function(self, _: impl FnOnce(c_int) -> Option<FnId>) -> Option<FnId> {
         text(self).and_then(FnId::by_name)
     }
+}
 
-    fn of_table(self, _: c_int) -> Option<FnId> {
-        text(self).and_then(FnId::by_name)
-    }
+/// The function that whoever made a table means.
+fn of_table(table: c_int, of: impl Designation) -> Option<FnId> {
+    of.function(|value| table::function_of(table, value))
 }
 
 fn store<T>(place: *mut T, value: T) -> Outcome {
@@ -117,7 +112,7 @@ fn own(tool: c_int, answer: impl FnOnce() -> Outcome) -> c_int {
 pub(crate) extern "C" fn get_function(tool: c_int, value: c_int, function: *mut usize, next: *mut c_int) -> c_int {
     own(tool, || {
         let find = |id: FnId| tools::next(tool, id).or_else(|| recorder::next(tool, id));
-        let found = value.of_tool(tool).and_then(find).ok_or_else(missing)?;
+        let found = tools::function_of(tool, value).and_then(find).ok_or_else(missing)?;
         store_next(found, function, next)
     })
 }
@@ -142,7 +137,7 @@ pub(crate) extern "C" fn register_tool_storage(tool: c_int, storage: *mut c_void
 
 /// Registers the function that is called for an enumerator; in the init callback.
 pub(crate) extern "C" fn register_function(tool: c_int, value: c_int, function: AnyFunction) -> c_int {
-    own(tool, || match value.of_tool(tool) {
+    own(tool, || match tools::function_of(tool, value) {
         // The tool is refused when its init callback returns, with a reason. An error here it would make its own of.
         None if tools::unreadable(tool).is_some() => Ok(()),
         id => add_function(tool, id, function),
@@ -150,12 +145,12 @@ pub(crate) extern "C" fn register_function(tool: c_int, value: c_int, function: 
 }
 
 pub(crate) fn register_function_by_name(tool: c_int, name: Text, function: AnyFunction) -> Outcome {
-    add_function(tool, name.of_tool(tool), function)
+    add_function(tool, text(name).and_then(FnId::by_name), function)
 }
 
 pub(crate) fn get_function_by_name(tool: c_int, name: Text, function: *mut usize, next: *mut c_int) -> Outcome {
-    let found = name.of_tool(tool).and_then(|id| tools::next(tool, id)).ok_or_else(missing)?;
-    store_next(found, function, next)
+    let id = text(name).and_then(FnId::by_name);
+    store_next(id.and_then(|id| tools::next(tool, id)).ok_or_else(missing)?, function, next)
 }
 
 pub(crate) fn register_tool_info(tool: c_int, version: Text, description: Text) -> Outcome {
@@ -191,13 +186,13 @@ pub(crate) fn get_tools(max: c_int, records: *mut c_void, count: *mut c_int) -> 
 }
 
 pub(crate) fn table_create(handle: *mut c_int) -> Outcome {
-    store_table(Some(FunctionTable::empty(numbering::of_process())), handle)
+    store_table(Some(FunctionTable::empty(mpi::numbering())), handle)
 }
 
 pub(crate) fn table_create_numbered(numbering: u32, handle: *mut c_int) -> Outcome {
     #[cfg(planted)]
     crate::planted::race();
-    let numbering = NumberingNote::of(numbering).numbering(numbering::of_process());
+    let numbering = NumberingNote::of(numbering).numbering(mpi::numbering());
     store_table(Some(FunctionTable::empty(numbering)), handle)
 }
 
@@ -219,17 +214,17 @@ pub(crate) fn table_destroy(handle: *mut c_int) -> Outcome {
 }
 
 pub(crate) fn table_query(table: c_int, of: impl Designation, function: *mut usize, tool: *mut c_int) -> Outcome {
-    let next = of.of_table(table).and_then(|id| table::query(table, id)).ok_or(Class::Arg)?;
+    let next = of_table(table, of).and_then(|id| table::query(table, id)).ok_or(Class::Arg)?;
     store_next(next, function, tool)
 }
 
 pub(crate) fn table_set(table: c_int, of: impl Designation, function: AnyFunction, tool: c_int) -> Outcome {
     let function = function.ok_or(Class::Arg)? as usize;
-    of.of_table(table).and_then(|id| table::set(table, id, Next { function, tool })).ok_or(Class::Arg)
+    of_table(table, of).and_then(|id| table::set(table, id, Next { function, tool })).ok_or(Class::Arg)
 }
 
 pub(crate) fn table_unset(table: c_int, of: impl Designation) -> Outcome {
-    of.of_table(table).and_then(|id| table::set(table, id, Next::default())).ok_or(Class::Arg)
+    of_table(table, of).and_then(|id| table::set(table, id, Next::default())).ok_or(Class::Arg)
 }
 
 pub(crate) fn stack_open(name: Text, below: c_int, top: *mut c_int) -> Outcome {
@@ -255,7 +250,7 @@ pub(crate) fn tool_is_enabled(tool: c_int, flag: *mut c_int) -> Outcome {
 }
 
 pub(crate) fn tool_set_function(tool: c_int, of: impl Designation, new: AnyFunction, old: *mut usize) -> Outcome {
-    let (id, new) = of.of_tool(tool).zip(new).ok_or(Class::Arg)?;
+    let (id, new) = of.function(|value| tools::function_of(tool, value)).zip(new).ok_or(Class::Arg)?;
     let before = switching::replace(tool, id, new as usize).ok_or(Class::Arg)?;
     if old.is_null() { Ok(()) } else { store(old, before) }
 }

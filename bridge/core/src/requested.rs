@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use qmpi_elf::{ElfFile, SearchPath};
+use qmpi_elf::{ElfFile, Machine, SearchPath};
 use qmpi_plan::{PassedOver, Request, Stack};
 use qmpi_system::log;
 
@@ -70,6 +70,6 @@ fn with_registered_names(request: Request) -> Request {
 }
 
 fn in_linker_path(name: &str) -> Option<PathBuf> {
-    let program = ElfFile::open_program(&std::env::current_exe().ok()?).ok()?;
+    let program = ElfFile::open_program(&std::env::current_exe().ok()?, Machine::HOST).ok()?;
     SearchPath::from_process().find(name, &program, &[])
 }

@@ -22,7 +22,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
-use qmpi_abi::{FnId, INITIALIZATION};
+use qmpi_abi::{FnId, INITIALIZATION, named};
 use qmpi_links::observer;
 use qmpi_loader::Process;
 use qmpi_loader::exit::thread_local;
@@ -35,15 +35,10 @@ use crate::qmpi::ToolId;
 /// Any of the functions that are called here: what a function does not take does no harm to it (psABI 3.2.3, AAPCS64 6.4).
 type Function = extern "C" fn(usize, usize, usize, usize) -> c_int;
 
-/// The layer's functions, or those below it.
 struct WorldLayer {
     label: String,
-    session_init: Option<Function>,
-    session_finalize: Option<Function>,
-    init: Option<Function>,
-    init_thread: Option<Function>,
-    initialized: Option<Function>,
-    finalize: Option<Function>,
+    /// The layer's functions, or those below it.
+    functions: [(FnId, Option<Function>); 6],
     /// Has the layer MPI_Init_thread?
     has_init_thread: bool,
 }
@@ -88,6 +83,9 @@ static ARRIVED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 const INIT: FnId = INITIALIZATION[0];
 const INIT_THREAD: FnId = INITIALIZATION[1];
 const SESSION_INIT: FnId = INITIALIZATION[2];
+const SESSION_FINALIZE: FnId = named(b"MPI_Session_finalize");
+const INITIALIZED: FnId = named(b"MPI_Initialized");
+const FINALIZE: FnId = named(b"MPI_Finalize");
 
 /// Watches how MPI is initialized; `chain` is the MPI library alone.
 pub(crate) fn observe(chain: &mut Chain) {
@@ -105,7 +103,7 @@ pub(crate) fn prepare(chain: &mut Chain, process: &Process) {
     let mpi = MpiFunctions {
         init: function(chain.pmpi(INIT)),
         init_thread: function(chain.pmpi(INIT_THREAD)),
-        query_thread: FnId::by_name("MPI_Query_thread").and_then(|id| function(process.real(id)?)),
+        query_thread: process.real(const { named(b"MPI_Query_thread") }).and_then(function),
         thread_multiple: process.constants(["MPI_THREAD_MULTIPLE"])[0].unwrap_or(0).cast_unsigned() as usize,
     };
     if MPI.set(mpi).is_ok() {
@@ -123,32 +121,24 @@ pub(crate) fn add(layer: &LoadedLayer) {
 
 /// Puts this module's functions in front of the layer, which is on top of the chain.
 pub(crate) fn put_in_front(chain: &mut Chain, layer: &LoadedLayer) {
-    let mut next = |name: &str| function(FnId::by_name(name).map_or(0, |id| chain.pmpi(id)));
     let has_init_thread = layer.entries.iter().any(|(id, _)| *id == INIT_THREAD);
-    let world = WorldLayer {
-        label: layer.label.clone(),
-        session_init: next("MPI_Session_init"),
-        session_finalize: next("MPI_Session_finalize"),
-        init: next("MPI_Init"),
-        init_thread: next("MPI_Init_thread"),
-        initialized: next("MPI_Initialized"),
-        finalize: next("MPI_Finalize"),
-        has_init_thread,
-    };
+    let functions = [SESSION_INIT, SESSION_FINALIZE, INIT, INIT_THREAD, INITIALIZED, FINALIZE];
+    let functions = functions.map(|id| (id, function(chain.pmpi(id))));
     // An MPI library without sessions is initialized by MPI_Init alone.
-    if world.session_init.is_none() || LAYER.set(world).is_err() {
+    let (_, session_init_below) = functions[0];
+    if session_init_below.is_none()
+        || LAYER.set(WorldLayer { label: layer.label.clone(), functions, has_init_thread }).is_err()
+    {
         return;
     }
-    for (name, address) in [
-        ("MPI_Session_init", (session_init as *const ()).addr()),
-        ("MPI_Session_finalize", (session_finalize as *const ()).addr()),
-        ("MPI_Init", (init as *const ()).addr()),
-        ("MPI_Init_thread", (init_thread as *const ()).addr()),
-        ("MPI_Initialized", (initialized as *const ()).addr()),
+    for (id, function) in [
+        (SESSION_INIT, session_init as *const ()),
+        (SESSION_FINALIZE, session_finalize as *const ()),
+        (INIT, init as *const ()),
+        (INIT_THREAD, init_thread as *const ()),
+        (INITIALIZED, initialized as *const ()),
     ] {
-        if let Some(id) = FnId::by_name(name) {
-            chain.put_in_front(id, address, layer.tool);
-        }
+        chain.put_in_front(id, function.addr(), layer.tool);
     }
 }
 
@@ -158,8 +148,9 @@ fn function(address: usize) -> Option<Function> {
 }
 
 /// Calls one of the layer's functions; an MPI library that does not have it would not be called here.
-fn call(function: impl Fn(&WorldLayer) -> Option<Function>, words: [usize; 4]) -> c_int {
-    invoke(LAYER.get().and_then(function), words)
+fn call(id: FnId, words: [usize; 4]) -> c_int {
+    let functions = LAYER.get().into_iter().flat_map(|layer| layer.functions);
+    invoke(functions.filter(|(known, _)| *known == id).find_map(|(_, function)| function), words)
 }
 
 fn invoke(function: Option<Function>, [a, b, c, d]: [usize; 4]) -> c_int {
@@ -178,7 +169,7 @@ extern "C" fn init_mpi(argc: usize, argv: usize) -> c_int {
 
 extern "C" fn session_init(info: usize, error_handler: usize, session: usize) -> c_int {
     BEGIN_WORLD.call_once(begin_world);
-    let code = call(|layer| layer.session_init, [info, error_handler, session, 0]);
+    let code = call(SESSION_INIT, [info, error_handler, session, 0]);
     if code == 0 {
         SESSIONS.lock().open += 1;
     }
@@ -186,7 +177,7 @@ extern "C" fn session_init(info: usize, error_handler: usize, session: usize) ->
 }
 
 extern "C" fn session_finalize(session: usize) -> c_int {
-    let code = call(|layer| layer.session_finalize, [session, 0, 0, 0]);
+    let code = call(SESSION_FINALIZE, [session, 0, 0, 0]);
     if code == 0 {
         let mut sessions = SESSIONS.lock();
         sessions.open = sessions.open.saturating_sub(1);
@@ -200,18 +191,18 @@ extern "C" fn session_finalize(session: usize) -> c_int {
 }
 
 extern "C" fn init(argc: usize, argv: usize) -> c_int {
-    if program_begins_world() { call(|layer| layer.init, [argc, argv, 0, 0]) } else { 0 }
+    if program_begins_world() { call(INIT, [argc, argv, 0, 0]) } else { 0 }
 }
 
 extern "C" fn init_thread(argc: usize, argv: usize, required: usize, provided: usize) -> c_int {
     if program_begins_world() {
-        return call(|layer| layer.init_thread, [argc, argv, required, provided]);
+        return call(INIT_THREAD, [argc, argv, required, provided]);
     }
     invoke(MPI.get().and_then(|mpi| mpi.query_thread), [provided, 0, 0, 0])
 }
 
 extern "C" fn initialized(flag: *mut c_int) -> c_int {
-    let code = call(|layer| layer.initialized, [flag.expose_provenance(), 0, 0, 0]);
+    let code = call(INITIALIZED, [flag.expose_provenance(), 0, 0, 0]);
     if code == 0 && SESSIONS.lock().world == WorldModel::Session {
         // SAFETY: MPI has just stored the answer there.
         unsafe { flag.write(0) };
@@ -249,9 +240,9 @@ fn begin_world() {
     let code = if LAYER.get().is_some_and(|layer| layer.has_init_thread) {
         let mut provided: c_int = 0;
         let level = MPI.get().map_or(0, |mpi| mpi.thread_multiple);
-        call(|layer| layer.init_thread, [argc, argv, level, (&raw mut provided).expose_provenance()])
+        call(INIT_THREAD, [argc, argv, level, (&raw mut provided).expose_provenance()])
     } else {
-        call(|layer| layer.init, [argc, argv, 0, 0])
+        call(INIT, [argc, argv, 0, 0])
     };
     BEGINS_WORLD.store(false, Ordering::Relaxed);
     if code != 0 {
@@ -275,7 +266,7 @@ fn end_world() {
     if is_to_end && finalize::is_mpi_of_this_process() && !finalize::has_arrived() {
         sessions.world = WorldModel::Program;
         drop(sessions);
-        call(|layer| layer.finalize, [0; 4]);
+        call(FINALIZE, [0; 4]);
     }
 }
 

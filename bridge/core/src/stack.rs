@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use qmpi_abi::FnId;
+use qmpi_abi::{FnId, named};
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
 use qmpi_links::conversion::CallerMode;
@@ -21,7 +21,7 @@ use crate::process::fortran::Fortran;
 use crate::process::{c_library, program_tools};
 use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::tools::{self, Builder};
-use crate::qmpi::{LayerError, ToolId, numbering, of_mpi, registry};
+use crate::qmpi::{LayerError, ToolId, mpi, of_mpi, registry};
 use crate::requested::Requested;
 use crate::thesis::{self, ThesisLibrary, VectorBuilder};
 use crate::{finalize, present, sessions, switching};
@@ -81,7 +81,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
         return (chain, None);
     }
     let has_native = wanted.iter().any(|wanted| matches!(wanted.what, What::Native(_)));
-    let mut builder = has_native.then(|| Builder::new(numbering::of_process()));
+    let mut builder = has_native.then(|| Builder::new(mpi::numbering()));
     let libraries: Vec<Option<&ThesisLibrary>> = wanted.iter().map(WantedLayer::thesis).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| VectorBuilder::new(&libraries));
     qmpi_loader::exit::order_by_layers();
@@ -125,7 +125,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], lock: &LinkerLock) -> Optio
     let on_error = requested.stack.on_error;
     initialize(&mut wanted, first, on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
-    let mut builder = Builder::new(numbering::of_process());
+    let mut builder = Builder::new(mpi::numbering());
     put_on_top(&wanted, first, &mut chain, Some(&mut builder), None, &mut process, on_error, lock);
     builder.publish(ToolId::last(), lock);
     c_library::begin_stand_ins(lock, &process);
@@ -219,9 +219,7 @@ impl OfProcess {
 
 /// Watches the way of `MPI_Finalize` past the topmost link.
 fn observe_finalize(chain: &mut Chain, edge: usize) {
-    if let Some(id) = FnId::by_name("MPI_Finalize") {
-        chain.observe(id, |target| finalize::observe(target, edge));
-    }
+    chain.observe(const { named(b"MPI_Finalize") }, |target| finalize::observe(target, edge));
 }
 
 /// Runs the init callbacks of native tools. A tool that cannot be set up is left out.

@@ -32,7 +32,7 @@ use crate::thesis;
 /// `request` is a C string. The process does nothing else: tools that it loads stay.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qmpi_core_survey(request: *const c_char) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller of this function passes a C string, as its contract says.
     let request = unsafe { CStr::from_ptr(request) };
     // The tools register themselves with libqmpi.so: it opens this library properly before they are loaded.
     type GetTools = extern "C" fn(c_int, *mut c_void, *mut c_int) -> c_int;
@@ -107,7 +107,7 @@ fn survey(text: &str) {
 }
 
 fn of_thesis(path: &Path) -> Result<Vec<(FnId, usize)>, LayerError> {
-    let tool = Tool::inspect(path, &SearchPath::from_process(), &|_| false).map_err(PlanError::from);
+    let tool = Tool::inspect(path, &[], &SearchPath::from_process(), &|_| false).map_err(PlanError::from);
     thesis::provide_general_names(&tool.map_err(LoadError::from)?)?;
     Ok(thesis::ThesisLibrary::open(path)?.functions)
 }

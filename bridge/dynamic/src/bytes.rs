@@ -103,7 +103,7 @@ impl<'a> Bytes<'a> {
             return None;
         }
         let value = self.start.wrapping_add(at).cast::<T>();
-        // SAFETY: inside of the view, see above; every value of the bytes is one of the type.
+        // SAFETY: the end was compared with the length of the view, whose bytes are readable; any bytes are a value of a `Plain` type.
         Some(unsafe { value.read_unaligned() })
     }
 

@@ -126,7 +126,7 @@ fn visit_by(iterate: DlIteratePhdr, mut visitor: Visitor<'_>) {
         let info = unsafe { &*info };
         // SAFETY: the object stays as long as the call lasts, and the closure cannot keep what it is shown.
         let info = unsafe { Info::new(info) };
-        // SAFETY: the one below, which outlives the iteration and is used here alone meanwhile.
+        // SAFETY: `visit_by` passes its own `visitor`, which outlives the iteration, and which nothing else uses meanwhile.
         let visitor = unsafe { &mut *visitor.cast::<Visitor<'_>>() };
         visitor(info).into()
     }

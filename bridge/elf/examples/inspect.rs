@@ -19,7 +19,7 @@ fn main() {
             let count = file.iter().flat_map(ElfFile::symbols).filter(|symbol| symbol.name.len() > 1).count();
             let walked = start.elapsed().as_secs_f64();
             let start = Instant::now();
-            let tool = Tool::inspect(path, &search, &|_| false);
+            let tool = Tool::inspect(path, &[], &search, &|_| false);
             let inspected = start.elapsed().as_secs_f64();
             best = (best.0.min(opened), best.1.min(walked), best.2.min(inspected));
             std::hint::black_box((tool.is_ok(), count));
@@ -30,7 +30,7 @@ fn main() {
             best.1 * 1e6,
             best.2 * 1e6
         );
-        match Tool::inspect(path, &search, &|_| false) {
+        match Tool::inspect(path, &[], &search, &|_| false) {
             Ok(tool) => {
                 let names = |ids: &[qmpi_abi::FnId]| ids.iter().map(|id| id.name()).collect::<Vec<_>>().join(" ");
                 println!("  {:?}, next function {:?}, abi {:?}", tool.kind, tool.next_function, tool.abi_evidence);

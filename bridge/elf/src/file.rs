@@ -3,7 +3,6 @@
 pub(crate) mod image;
 pub mod name;
 pub mod numbering_note;
-mod relocation;
 mod strings;
 pub(crate) mod symbol;
 mod tables;
@@ -44,7 +43,8 @@ pub struct ElfFile {
     identity: (u64, u64),
     machine: Machine,
     is_library: bool,
-    interp: Option<String>,
+    /// The dynamic linker it names: executables, and the few libraries that can be run (libc.so.6).
+    pub interp: Option<String>,
     needed: Vec<String>,
     /// Its PT_TLS segment.
     pub tls: Option<Tls>,
@@ -53,7 +53,8 @@ pub struct ElfFile {
     /// Asks for executable stacks, which newer glibc versions refuse to a running process.
     pub exec_stack: bool,
     tables: FileTables,
-    version_needs: Vec<NeededVersion>,
+    /// The versions that must be there when it is loaded.
+    pub version_needs: Vec<NeededVersion>,
 }
 
 impl ElfFile {
@@ -77,20 +78,12 @@ impl ElfFile {
         ElfFile::read(image)
     }
 
-    /// As [`Self::open`], but reads executables at fixed addresses (`ET_EXEC`) too: for looking at
+    /// As [`Self::open_for`], but reads executables at fixed addresses (`ET_EXEC`) too: for looking at
     /// an application.
     ///
     /// # Errors
     /// As for [`Self::open`].
-    pub fn open_program(path: &Path) -> Result<ElfFile, ElfError> {
-        ElfFile::open_program_for(path, Machine::HOST)
-    }
-
-    /// As [`Self::open_program`], but of this machine.
-    ///
-    /// # Errors
-    /// As for [`Self::open`].
-    pub fn open_program_for(path: &Path, machine: Machine) -> Result<ElfFile, ElfError> {
+    pub fn open_program(path: &Path, machine: Machine) -> Result<ElfFile, ElfError> {
         ElfFile::read(OpenFile::open(path, Some(machine))?)
     }
 
@@ -134,14 +127,14 @@ impl ElfFile {
         let tls = segment(PT_TLS).map(|segment| Tls { size: segment.p_memsz, align: segment.p_align });
         let by_default = machine::stack_is_executable_by_default(image.machine);
         Ok(ElfFile {
-            path: image.path().to_owned(),
+            path: image.path.clone(),
             identity: image.identity,
             machine: image.machine,
             is_library: image.object_type == ET_DYN && !tables.dynamic.pie(),
             interp,
             needed,
             tls,
-            static_room: tls.and_then(|_| relocation::static_room(&image, &tables.dynamic)),
+            static_room: tls.and_then(|_| tables::static_room(&image, &tables.dynamic)),
             exec_stack: segment(PT_GNU_STACK).map_or(by_default, |segment| segment.p_flags & PF_X != 0),
             tables,
             version_needs,
@@ -271,7 +264,7 @@ impl ElfFile {
         if dynamic.extent(Table::PltRelocations).is_none() {
             return Ok(BTreeSet::new());
         }
-        let relocations = relocation::of(&self.reopened()?, dynamic, Table::PltRelocations)?;
+        let relocations = tables::relocations(&self.reopened()?, dynamic, Table::PltRelocations)?;
         let view = self.tables();
         let calls = relocations.iter().filter(|relocation| relocation.kind == RelocationKind::JumpSlot);
         let symbols = calls.filter_map(|call| self.named(&view, view.symbol(call.symbol)?));
@@ -295,16 +288,6 @@ impl ElfFile {
     /// Can be loaded as a library: no executable, also no position-independent one (DF_1_PIE), which dlopen refuses.
     pub fn is_shared_object(&self) -> bool {
         self.is_library
-    }
-
-    /// The dynamic linker it names: executables, and the few libraries that can be run (libc.so.6).
-    pub fn interp(&self) -> Option<&str> {
-        self.interp.as_deref()
-    }
-
-    /// The versions that must be there when it is loaded.
-    pub fn version_needs(&self) -> &[NeededVersion] {
-        &self.version_needs
     }
 
     /// By which numbers of functions its parts mean them: what `qmpi.h` noted, each once. Usually one or none.

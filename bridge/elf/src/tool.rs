@@ -1,7 +1,6 @@
 //! What a tool is: its kind, what it intercepts, how it goes on, and what it needs.
 
 pub mod closure;
-mod facts;
 pub mod hazard;
 mod inspection;
 mod rules;

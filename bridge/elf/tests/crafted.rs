@@ -26,7 +26,7 @@ const SECONDS: u64 = 10;
 #[test]
 fn child() {
     let Some(path) = std::env::var_os(INSPECTED) else { return };
-    match Tool::inspect(Path::new(&path), &SearchPath::new(None), &|_| false) {
+    match Tool::inspect(Path::new(&path), &[], &SearchPath::new(None), &|_| false) {
         Ok(tool) => println!("answer: a tool with {} undefined symbols", tool.undefined_elsewhere.len()),
         Err(error) => println!("answer: {error}"),
     }

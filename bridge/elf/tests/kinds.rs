@@ -10,7 +10,7 @@ use qmpi_elf::{Effect, ElfFile, MpiFamily, SearchPath, Tool, ToolKind};
 use support::{Outcome, build, library};
 
 fn inspect(path: &Path) -> Result<Tool, qmpi_elf::ElfError> {
-    Tool::inspect(path, &SearchPath::new(None), &|_| false)
+    Tool::inspect(path, &[], &SearchPath::new(None), &|_| false)
 }
 
 /// A wrapper of each function of MPI's table, and as many functions with `PMPI_*` as it says, which look for the next one.

@@ -51,7 +51,7 @@ fn a_process_takes_files_of_its_own_machine() {
             assert!(matches!(ElfFile::open(&path), Err(ElfError { reason: ElfErrorReason::ForeignMachine(_), .. })));
         }
         // The desk looks at it all the same.
-        let tool = Tool::inspect(&path, &SearchPath::new(None).for_machine(machine), &|_| false).unwrap();
+        let tool = Tool::inspect(&path, &[], &SearchPath::new(None).for_machine(machine), &|_| false).unwrap();
         assert!(matches!(tool.kind, ToolKind::None { .. }), "it wraps nothing");
         assert_eq!(tool.closure.root().machine(), machine);
     }

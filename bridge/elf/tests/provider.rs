@@ -14,7 +14,7 @@ const SONAME: &str = "libprovided.so.1";
 
 /// Of the versions "V_1", "V_2" ...
 fn versioned(name: &'static str, place: u16, default: bool, address: usize) -> Provided<'static> {
-    Provided::function(name, address).with_version(Some(ProvidedVersion { place, default }))
+    Provided { version: Some(ProvidedVersion { place, default }), ..Provided::function(name, address) }
 }
 
 fn symbols() -> Vec<Provided<'static>> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use qmpi_elf::{ElfErrorReason as Reason, ElfFile, FileKind, ObjectKind, SearchPath, Tool};
+use qmpi_elf::{ElfErrorReason as Reason, ElfFile, FileKind, Machine, ObjectKind, SearchPath, Tool};
 use support::{Outcome, build, library, versions};
 
 const SOURCE: &str = r#"
@@ -41,7 +41,7 @@ fn exercise(path: &Path, search: &SearchPath) {
         let bytes: usize = file.symbols().map(|symbol| symbol.name.len() + usize::from(symbol.version.is_some())).sum();
         std::hint::black_box((bytes, file.strings_in_rodata(&|text| text.starts_with("MPI_")).is_ok()));
     }
-    match Tool::inspect(path, search, &|_| false) {
+    match Tool::inspect(path, &[], search, &|_| false) {
         Ok(tool) => drop(std::hint::black_box((tool.hazards_of_contents(), tool))),
         Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
     }
@@ -139,13 +139,13 @@ fn wrong_files_are_named() -> Outcome {
     assert!(matches!(reason(ElfFile::open(&object)), Some(Reason::NotSharedObject(ObjectKind::Relocatable))));
     let fixed = build(directory.path(), "fixed", program, &["-no-pie"])?;
     assert!(matches!(reason(ElfFile::open(&fixed)), Some(Reason::NotSharedObject(ObjectKind::Executable))));
-    assert!(!ElfFile::open_program(&fixed)?.is_shared_object());
+    assert!(!ElfFile::open_program(&fixed, Machine::HOST)?.is_shared_object());
     let pie = build(directory.path(), "pie", program, &["-fPIE", "-pie"])?;
     assert!(!ElfFile::open(&pie)?.is_shared_object());
-    let inspected = Tool::inspect(&pie, &SearchPath::new(None), &|_| false);
+    let inspected = Tool::inspect(&pie, &[], &SearchPath::new(None), &|_| false);
     assert!(matches!(reason(inspected), Some(Reason::NotSharedObject(ObjectKind::Executable))));
     if let Ok(fixed) = build(directory.path(), "static", program, &["-static", "-no-pie"]) {
-        assert!(matches!(reason(ElfFile::open_program(&fixed)), Some(Reason::Static)));
+        assert!(matches!(reason(ElfFile::open_program(&fixed, Machine::HOST)), Some(Reason::Static)));
     } else {
         eprintln!("skipped: no static libc here");
     }

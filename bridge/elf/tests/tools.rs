@@ -9,7 +9,7 @@ use qmpi_elf::{ElfFile, MpiFamily, NextFunction, SearchPath, Tool, ToolKind};
 use support::{Outcome, library};
 
 fn inspect(path: &Path) -> Result<Tool, qmpi_elf::ElfError> {
-    Tool::inspect(path, &SearchPath::new(None), &|_| false)
+    Tool::inspect(path, &[], &SearchPath::new(None), &|_| false)
 }
 
 fn names(ids: &[qmpi_abi::FnId]) -> Vec<&'static str> {
@@ -77,7 +77,7 @@ fn closure_follows_private_libraries_only() -> Outcome {
     // Old-style RPATH: inherited by libwrap, which finds libdeep through it.
     let rpath = ["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN:${ORIGIN}/inner", &wrapper, &mpi, &shared];
     let tool_path = library(here, "libtool.so", root, &rpath)?;
-    let tool = Tool::inspect(&tool_path, &SearchPath::new(None), &|name| name == "libshared.so.1")?;
+    let tool = Tool::inspect(&tool_path, &[], &SearchPath::new(None), &|name| name == "libshared.so.1")?;
 
     let objects: Vec<_> = tool.closure.objects.iter().map(ElfFile::name).collect();
     assert_eq!(objects, ["libtool.so", "libwrap.so.1", "libdeep.so.1"]);
@@ -256,7 +256,7 @@ fn versions_of_a_library_that_is_not_named() -> Outcome {
     let directory = tempfile::tempdir()?;
     let source = "double cos(double); double MPI_Wtime(void) { return cos(0) + cos(1.5); }";
     let path = library(directory.path(), "libunnamed.so", source, &["-fno-builtin", "-lm"])?;
-    let named = Tool::inspect(&path, &SearchPath::new(None), &|_| false)?;
+    let named = Tool::inspect(&path, &[], &SearchPath::new(None), &|_| false)?;
     assert!(named.closure.unnamed.is_empty() && named.closure.stopped.iter().any(|name| name == "libm.so.6"));
 
     let mut bytes = std::fs::read(&path)?;
@@ -273,7 +273,7 @@ fn versions_of_a_library_that_is_not_named() -> Outcome {
     bytes[at..at + 8].copy_from_slice(&goblin::elf::dynamic::DT_DEBUG.to_le_bytes());
     std::fs::write(&path, bytes)?;
 
-    let tool = Tool::inspect(&path, &SearchPath::new(None), &|_| false)?;
+    let tool = Tool::inspect(&path, &[], &SearchPath::new(None), &|_| false)?;
     assert_eq!(tool.closure.unnamed, ["libm.so.6"]);
     assert!(tool.closure.stopped.iter().any(|name| name == "libm.so.6"), "{:?}", tool.closure.stopped);
     assert!(tool.hazards.iter().any(|hazard| hazard.id == "unnamed-library"));

@@ -28,7 +28,7 @@ impl CommandLine {
         let line = Line { launcher: found.launcher, args: &args, get };
         let place =
             |(start, own): (usize, Line<'_>)| found.index + 1 + start + own.options().map(<[_]>::len).sum::<usize>();
-        let mut programs: Vec<usize> = launcher::programs(&line).map(place).collect();
+        let mut programs: Vec<usize> = line.programs().map(place).collect();
         // An option that is not known here, or a file that names the programs.
         let is_one = |place: &usize| words.get(*place).is_some_and(|word| executable::exists(word, path.as_deref()));
         if !programs.iter().all(is_one) {

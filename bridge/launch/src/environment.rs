@@ -58,19 +58,18 @@ pub struct Ingredients<'a> {
 /// [`LaunchError::Unlistable`] and [`LaunchError::Preload`] for paths that a list cannot carry; [`LaunchError::Stack`] for others.
 pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, LaunchError> {
     let elements = with.stack.layers.iter().map(|layer| element(layer, with.settings));
-    let value = elements.collect::<Result<Vec<_>, _>>()?.join(",");
-    let mut variables = vec![EnvironmentVariable { name: variable::TOOL_LIST, value }];
-    let mut set = |name, value| variables.push(EnvironmentVariable { name, value });
-    if let Some(path) = with.config {
-        set(variable::CONFIG, text(path, variable::CONFIG)?);
-    }
-    if !with.site.is_empty() {
-        let files = with.site.iter().map(|file| text(file, variable::SITE_CONFIG)).collect::<Result<Vec<_>, _>>()?;
-        set(variable::SITE_CONFIG, files.join(":"));
-    }
+    let list = elements.collect::<Result<Vec<_>, _>>()?.join(",");
+    let config = with.config.map(|path| text(path, variable::CONFIG)).transpose()?;
+    let site = with.site.iter().map(|file| text(file, variable::SITE_CONFIG)).collect::<Result<Vec<_>, _>>()?.join(":");
     let processes = if with.all_processes { Processes::All } else { with.stack.processes };
     let report = with.report.map(|path| text(&qmpi_plan::lookup::absolute(path)?, variable::REPORT)).transpose()?;
-    for (name, value) in [
+    let existing = |name| (with.get)(name).map(|value| value.to_string_lossy().into_owned());
+    let tunables = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls);
+    let preload = preload::with_runtime(existing(LD_PRELOAD).as_deref(), with.runtime)?;
+    let variables = [
+        (variable::TOOL_LIST, Some(&*list)),
+        (variable::CONFIG, config.as_deref()),
+        (variable::SITE_CONFIG, Some(&*site).filter(|files| !files.is_empty())),
         (variable::ON_ERROR, special(with.stack.on_error)),
         (variable::LARGE_COUNTS, special(with.stack.large_counts)),
         (variable::LOG, special(with.stack.log)),
@@ -78,18 +77,11 @@ pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Lau
         (variable::CTL, with.ctl.then_some("1")),
         (variable::REPORT, report.as_deref()),
         (variable::TRACE, with.trace),
-    ] {
-        if let Some(value) = value {
-            set(name, value.to_owned());
-        }
-    }
-    let existing = |name| (with.get)(name).map(|value| value.to_string_lossy().into_owned());
-    if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
-        set("GLIBC_TUNABLES", value);
-    }
-    let value = preload::with_runtime(existing(LD_PRELOAD).as_deref(), with.runtime)?;
-    set(LD_PRELOAD, value);
-    Ok(variables)
+        ("GLIBC_TUNABLES", tunables.as_deref()),
+        (LD_PRELOAD, Some(&*preload)),
+    ];
+    let set = |(name, value): (_, Option<&str>)| Some(EnvironmentVariable { name, value: value?.to_owned() });
+    Ok(variables.into_iter().filter_map(set).collect())
 }
 
 /// Defaults are not spelled out: whoever reads the variables sees what is special.

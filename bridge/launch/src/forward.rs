@@ -62,8 +62,7 @@ pub fn forward(
         Launcher::Orte => job.orte(),
         Launcher::Prrte => job.prrte(),
         Launcher::Hydra => job.hydra(),
-        Launcher::Slurm => job.slurm(),
-        Launcher::Pals => job.pals(),
+        Launcher::Slurm | Launcher::Pals => job.listed(),
         Launcher::Flux => job.flux(),
     }
     let Forwarding { mut forward, edits, added, .. } = job;
@@ -104,7 +103,7 @@ impl Forwarding<'_> {
         }
         let has_x = self.line.options().flatten().any(|word| word == "-x");
         let from_file = |file: &PathBuf| mentions(file, |text| text.split_whitespace().any(|word| word == "-x"));
-        let list = self.variable(ENV_LIST_VARIABLE).or_else(|| self.list_of_parameter_files());
+        let list = self.line.text(ENV_LIST_VARIABLE).or_else(|| self.list_of_parameter_files());
         match (list, self.app_file()) {
             (Some(list), _) => self.set_list(&list),
             (None, Some(file)) if has_x || from_file(&file) => {
@@ -114,7 +113,7 @@ impl Forwarding<'_> {
             }
             (None, Some(_)) => self.set_list(""),
             (None, None) => {
-                for (start, own) in launcher::programs(self.line) {
+                for (start, own) in self.line.programs() {
                     self.insert(start, options(&own.dropped(&self.names)));
                 }
             }
@@ -125,7 +124,7 @@ impl Forwarding<'_> {
     fn prrte(&mut self) {
         let dropped = self.line.dropped(&self.names);
         if !dropped.is_empty() && self.app_file().is_some() {
-            self.set_list(&self.variable(ENV_LIST_VARIABLE).unwrap_or_default());
+            self.set_list(&self.line.text(ENV_LIST_VARIABLE).unwrap_or_default());
         } else {
             self.insert(0, options(&dropped));
         }
@@ -145,24 +144,8 @@ impl Forwarding<'_> {
             dropped.iter().flat_map(|name| [option.to_owned(), (*name).to_owned(), value(name)]).collect()
         };
         self.insert(0, set("-genv"));
-        for (start, _) in launcher::programs(self.line).filter(|(_, own)| own.options().any(|of| own.restricts(of))) {
+        for (start, _) in self.line.programs().filter(|(_, own)| own.options().any(|of| own.restricts(of))) {
             self.insert(start, set("-env"));
-        }
-    }
-
-    /// A list with these names: the user's is extended, and `--envnone` becomes the names alone, which is the same but for these.
-    fn pals(&mut self) {
-        let dropped = self.line.dropped(&self.names);
-        if dropped.is_empty() {
-            return;
-        }
-        let list = joined(&self.line.listed().unwrap_or_default(), &dropped, ',');
-        match self.line.listed_argument() {
-            Some((place, _)) => {
-                self.replace(place, &list);
-                self.added.push(format!("--envlist {list}"));
-            }
-            None => self.insert(0, vec!["--envlist".to_owned(), list]),
         }
     }
 
@@ -174,24 +157,28 @@ impl Forwarding<'_> {
         self.insert(end, rules.collect());
     }
 
-    /// What srun is to pass on, with these names: a value of the user's is extended, and `NONE` becomes the names alone, which is the same but for
-    /// these.
-    fn slurm(&mut self) {
-        for (start, own) in launcher::programs(self.line) {
+    /// What srun or PALS is to pass on, with these names: a list of the user's is extended, and `NONE` or `--envnone` becomes the names alone,
+    /// which is the same but for these. srun is told for each program, PALS once for all.
+    fn listed(&mut self) {
+        let is_slurm = self.line.launcher == Launcher::Slurm;
+        let programs: Vec<(usize, Line<'_>)> =
+            if is_slurm { self.line.programs().collect() } else { vec![(0, *self.line)] };
+        for (start, own) in programs {
             let dropped = own.dropped(&self.names);
             if dropped.is_empty() {
                 continue;
             }
-            let value = own.listed().filter(|value| !matches!(value.as_str(), "NONE" | "NIL")).unwrap_or_default();
-            let list = joined(&value, &dropped, ',');
-            let option = format!("--export={list}");
+            let value = own.listed().filter(|value| !(is_slurm && matches!(value.as_str(), "NONE" | "NIL")));
+            let list = joined(&value.unwrap_or_default(), &dropped, ',');
+            let option =
+                if is_slurm { vec![format!("--export={list}")] } else { vec!["--envlist".into(), list.clone()] };
             match own.listed_argument() {
                 Some((place, _)) => {
                     self.replace(start + place, &list);
-                    self.added.push(option);
+                    self.added.extend(option);
                 }
                 // The variable, which an option replaces.
-                None => self.insert(start, vec![option]),
+                None => self.insert(start, option),
             }
         }
     }
@@ -227,7 +214,7 @@ impl Forwarding<'_> {
 
     /// The list in Open MPI's own files; a variable replaces it.
     fn list_of_parameter_files(&self) -> Option<String> {
-        let files: Vec<PathBuf> = match self.variable("OMPI_MCA_mca_base_param_files") {
+        let files: Vec<PathBuf> = match self.line.text("OMPI_MCA_mca_base_param_files") {
             Some(files) => files.split([',', ':']).map(PathBuf::from).collect(),
             None => {
                 let home = (self.line.get)("HOME").map(|home| Path::new(&home).join(".openmpi/mca-params.conf"));
@@ -248,10 +235,6 @@ impl Forwarding<'_> {
     /// The file with one program a line.
     fn app_file(&self) -> Option<PathBuf> {
         launcher::option_values(self.line, &["app"]).into_iter().map(PathBuf::from).find(|file| file.is_file())
-    }
-
-    fn variable(&self, name: &str) -> Option<String> {
-        (self.line.get)(name).map(|value| value.to_string_lossy().into_owned())
     }
 
     fn warn(&mut self, message: String, hint: String) {

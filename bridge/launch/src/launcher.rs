@@ -42,15 +42,6 @@ pub fn find(command: &[OsString], path: Option<&OsStr>) -> Option<LauncherInComm
     })
 }
 
-/// The command line for each program of the job, and where its arguments begin among all.
-pub fn programs<'a>(line: &Line<'a>) -> impl Iterator<Item = (usize, Line<'a>)> {
-    line.args.split(|word| word == ":").scan(0, |next, args| {
-        let start = *next;
-        *next += args.len() + 1;
-        Some((start, Line { args, ..*line }))
-    })
-}
-
 /// The values of the launcher's options of these names, written with one hyphen or two: behind a `=`, or the next word.
 pub fn option_values<'a>(line: &Line<'a>, names: &[&str]) -> Vec<&'a str> {
     let values = line.options().flat_map(|options| {

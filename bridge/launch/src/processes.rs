@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use qmpi_plan::control::{self, Switchable};
+use qmpi_plan::control::{self, Control, LABEL, LAYERS, LEN, MAGIC, ON, Word};
 use qmpi_plan::rank_from_env;
 use serde::Serialize;
 
@@ -53,7 +54,7 @@ pub struct SwitchableProcess {
 }
 
 /// A layer that can be switched.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SwitchableLayer {
     /// Its number in the stack.
     pub tool_id: u32,
@@ -61,14 +62,9 @@ pub struct SwitchableLayer {
     pub label: String,
     /// Whether it is on.
     pub enabled: bool,
+    /// Where its state is in the file.
     #[serde(skip)]
     place: u64,
-}
-
-impl From<Switchable> for SwitchableLayer {
-    fn from(Switchable { tool, label, is_on, place }: Switchable) -> Self {
-        Self { tool_id: tool, label, enabled: is_on, place }
-    }
 }
 
 impl SwitchableProcess {
@@ -82,7 +78,7 @@ impl SwitchableProcess {
             written.map_err(|source| LaunchError::Control(self.pid, source))
         };
         if enabled {
-            return write(control::ON, layer.place);
+            return write(ON, layer.place);
         }
         // In this order: whoever sees the layer off has to see that one was.
         write(1, control::ACTIVE)?;
@@ -171,22 +167,43 @@ fn open(pid: u32) -> io::Result<Option<(SwitchableProcess, (u64, u64))>> {
         if fs::read_link(&path).is_ok_and(|target| target == Path::new(control::LINK)) {
             let file = OpenOptions::new().read(true).write(true).open(&path)?;
             let metadata = file.metadata()?;
-            let mut bytes = vec![0; control::LEN];
-            let Some(mut layers) = file.read_exact_at(&mut bytes, 0).ok().and_then(|()| control::read(&bytes)) else {
+            let mut bytes = vec![0; LEN];
+            let Some(mut layers) = file.read_exact_at(&mut bytes, 0).ok().and_then(|()| layers(&bytes)) else {
                 continue;
             };
-            layers.sort_by_key(|layer| layer.tool);
+            layers.sort_by_key(|layer| layer.tool_id);
             let process = SwitchableProcess {
                 pid,
                 rank: environment(pid).and_then(|get| rank_from_env(&get)),
                 program: program(&directory),
-                layers: layers.into_iter().map(SwitchableLayer::from).collect(),
+                layers,
                 file,
             };
             return Ok(Some((process, (metadata.dev(), metadata.ino()))));
         }
     }
     Ok(None)
+}
+
+/// The layers in the contents of a file of [`control`]; `None` if that is another build's, or not complete yet.
+fn layers(bytes: &[u8]) -> Option<Vec<SwitchableLayer>> {
+    if bytes.len() < LEN || !bytes.starts_with(&MAGIC) {
+        return None;
+    }
+    let word = |place: usize| Some(u32::from_ne_bytes(*bytes.get(place..)?.first_chunk()?));
+    let count = usize::try_from(word(offset_of!(Control, count))?).ok()?.min(LAYERS);
+    let layer = |index: usize| {
+        let place = offset_of!(Control, layers) + index * size_of::<Word>();
+        let label = bytes.get(place + offset_of!(Word, label)..)?.get(..LABEL)?;
+        let label = label.split(|byte| *byte == 0).next().unwrap_or_default();
+        Some(SwitchableLayer {
+            tool_id: word(place + offset_of!(Word, tool))?,
+            label: String::from_utf8_lossy(label).into_owned(),
+            enabled: word(place + offset_of!(Word, state))? == ON,
+            place: (place + offset_of!(Word, state)) as u64,
+        })
+    };
+    (0..count).map(layer).collect()
 }
 
 /// The variables that a process was started with; `None` if it is not there, or another user's.
@@ -228,5 +245,27 @@ mod tests {
     fn processes_without_layers() {
         assert!(matches!(find(ProcessChoice::Of(std::process::id())), Err(LaunchError::NothingToSwitch(_))));
         assert!(matches!(find(ProcessChoice::Of(u32::MAX)), Err(LaunchError::NoProcess(u32::MAX))));
+    }
+
+    #[test]
+    fn files_of_this_build_and_others() {
+        assert_eq!((LEN, control::ACTIVE), (16 + 128 * 64, 12));
+        let mut bytes = vec![0; LEN];
+        assert_eq!(layers(&bytes), None);
+        bytes[..8].copy_from_slice(&MAGIC);
+        assert_eq!(layers(&bytes), Some(Vec::new()));
+        bytes[8] = 2;
+        bytes[16] = 1;
+        bytes[20] = 3;
+        bytes[24..28].copy_from_slice(b"mpiP");
+        bytes[16 + 128 + 4] = 7;
+        let layer =
+            |tool_id, label: &str, enabled, place| SwitchableLayer { tool_id, label: label.into(), enabled, place };
+        assert_eq!(layers(&bytes), Some(vec![layer(3, "mpiP", false, 16), layer(7, "", true, 144)]));
+        bytes[8..12].fill(0xff);
+        assert_eq!(layers(&bytes).map(|layers| layers.len()), Some(LAYERS));
+        assert_eq!(layers(&bytes[..LEN - 1]), None);
+        bytes[7] = b'2';
+        assert_eq!(layers(&bytes), None);
     }
 }

@@ -34,8 +34,8 @@ pub struct Program {
 impl Program {
     /// Is the library among those that it is linked with, and that these need, MPI's own included?
     pub fn brings(&self, soname: &str, search: &SearchPath) -> bool {
-        let Ok(elf) = ElfFile::open_program(&self.path) else { return false };
-        let closure = Closure::of(elf, search, &|_| false);
+        let Ok(elf) = ElfFile::open_program(&self.path, search.machine()) else { return false };
+        let closure = Closure::of(elf, Vec::new(), search, &|_| false);
         closure.objects.iter().any(|object| object.name() == soname)
     }
 
@@ -68,7 +68,7 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
         let Some(file) = executable::find(word, path).filter(|file| executable::is_executable(file)) else {
             continue;
         };
-        let elf = match ElfFile::open_program(&file) {
+        let elf = match ElfFile::open_program(&file, search.machine()) {
             Ok(elf) => elf,
             Err(ElfError { path, reason: ElfErrorReason::Static }) => {
                 if defines_mpi(&path) {
@@ -85,7 +85,7 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
             Err(_) => continue,
         };
         // An executable names its dynamic linker; libraries among the arguments do not.
-        if elf.interp().is_none() {
+        if elf.interp.is_none() {
             continue;
         }
         if let Some(Privilege { description, hint }) = Privilege::of(&file) {
@@ -131,7 +131,7 @@ pub enum Executable {
 /// # Errors
 /// If it is no executable of this machine that can be read.
 pub fn look_at(path: &Path, search: &SearchPath) -> Result<Executable, LaunchError> {
-    match ElfFile::open_program_for(path, search.machine()) {
+    match ElfFile::open_program(path, search.machine()) {
         Err(ElfError { path, reason: ElfErrorReason::Static }) => {
             Ok(Executable::Static { has_mpi: defines_mpi(&path) })
         }
@@ -142,7 +142,7 @@ pub fn look_at(path: &Path, search: &SearchPath) -> Result<Executable, LaunchErr
 
 fn inspect(path: PathBuf, elf: ElfFile, search: &SearchPath) -> Option<Program> {
     let stop = |name: &str| is_mpi_soname(name) || is_glibc_family(name) || is_dynamic_linker(name);
-    let closure = Closure::of(elf, search, &stop);
+    let closure = Closure::of(elf, Vec::new(), search, &stop);
     // Launchers need the run-time layer of Open MPI, but not MPI itself.
     let mut libraries = closure.stopped.iter().filter(|name| {
         let file = name.rsplit('/').next().unwrap_or(name);

@@ -6,8 +6,6 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,12 +46,8 @@ impl RankStart {
     pub fn words(&self, command: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec![command.into(), "compare-rank".into(), "--to".into(), self.to.clone().into()];
-        for library in &self.preload {
-            words.extend(["--preload".into(), library.clone().into()]);
-        }
-        for variable in &self.variable {
-            words.extend(["--variable".into(), variable.into()]);
-        }
+        words.extend(self.preload.iter().flat_map(|library| ["--preload".into(), library.into()]));
+        words.extend(self.variable.iter().flat_map(|variable| ["--variable".into(), variable.into()]));
         words.extend(self.traced.then(|| "--traced".into()));
         words.extend(self.whole.then(|| "--whole".into()));
         words.push("--".into());
@@ -72,10 +66,15 @@ impl RankStart {
         let get = |name: &str| std::env::var_os(name);
         let rank = qmpi_plan::rank_from_env(&get).unwrap_or(0);
         if !self.whole {
-            for (name, descriptor) in [("stdout", 1), ("stderr", 2)] {
+            type Redirect = fn(&File) -> rustix::io::Result<()>;
+            let streams: [(&str, Redirect); 2] = [
+                ("stdout", |file| rustix::stdio::dup2_stdout(file)),
+                ("stderr", |file| rustix::stdio::dup2_stderr(file)),
+            ];
+            for (name, redirect) in streams {
                 let path = self.to.join(format!("{name}.{rank}"));
                 let file = OpenOptions::new().create(true).append(true).open(&path).map_err(fail(&path))?;
-                redirect(&file, descriptor).map_err(fail(&path))?;
+                redirect(&file).map_err(|error| fail(&path)(error.into()))?;
             }
         }
         let path = self.to.join(format!("{PREFIX}{rank}"));
@@ -89,14 +88,6 @@ impl RankStart {
         command.envs(self.variable.iter().filter_map(|variable| variable.split_once('=')));
         Err(LaunchError::of_start(program, command.exec()))
     }
-}
-
-fn redirect(file: &File, descriptor: i32) -> io::Result<()> {
-    let result = match descriptor {
-        1 => rustix::stdio::dup2_stdout(file.as_fd()),
-        _ => rustix::stdio::dup2_stderr(file.as_fd()),
-    };
-    result.map_err(io::Error::from)
 }
 
 /// `LD_PRELOAD` with these libraries behind what is there, but before an MPI library. Without `traced` the runtime goes.

@@ -81,7 +81,7 @@ pub(crate) fn symbols(instance: &'static Instance, versions: &mut Vec<&str>) -> 
                 versions.len() - 1
             });
             let Ok(place) = u16::try_from(place) else { continue };
-            symbols.push(symbol.with_version(Some(ProvidedVersion { place, default: *default })));
+            symbols.push(Provided { version: Some(ProvidedVersion { place, default: *default }), ..symbol });
         }
         if symbols.len() == before {
             symbols.push(symbol); // It satisfies a reference to any version.

@@ -178,7 +178,7 @@ impl Process {
                     }
                     if let Some(address) = self.resolve(image, &symbol) {
                         let function = qmpi_abi::classify_c(symbol.name).and_then(MpiSymbol::c_function);
-                        exports.push(Export { symbol: provided.at(address), function });
+                        exports.push(Export { symbol: Provided { address: address as u64, ..provided }, function });
                     }
                 }
             }

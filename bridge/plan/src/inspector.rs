@@ -82,7 +82,7 @@ impl<'a> Inspector<'a> {
             return Ok(Rc::clone(tool));
         }
         let shared = |name: &str| layer.settings.share.iter().any(|share| share == name) || is_shared(name);
-        let tool = Rc::new(Tool::inspect_with(&layer.path, &layer.settings.with, self.search, &shared)?);
+        let tool = Rc::new(Tool::inspect(&layer.path, &layer.settings.with, self.search, &shared)?);
         self.files.insert(files, Rc::clone(&tool));
         Ok(tool)
     }

@@ -20,7 +20,7 @@ fuzz_target!(|input: &[u8]| {
         .map(|(index, (kind, text))| {
             let version = VERSIONS.get(usize::from(kind % 4)).map(|_| usize::from(kind % 4));
             let version = version.map(|place| ProvidedVersion { place: place as u16, default: kind & 4 == 0 });
-            Provided::function(text, 0x1000 + index).with_version(version)
+            Provided { version, ..Provided::function(text, 0x1000 + index) }
         })
         .collect();
     let file = write("libprovider.so", &["libc.so.6"], &VERSIONS, &symbols).unwrap();

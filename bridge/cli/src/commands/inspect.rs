@@ -74,7 +74,7 @@ fn find(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<(&'static 
         use qmpi_elf::{ElfErrorReason as Reason, ObjectKind};
         matches!(error.reason, Reason::Static | Reason::NotSharedObject(ObjectKind::Executable))
     };
-    let tool = match Tool::inspect_with(path, with, search, &|_| false) {
+    let tool = match Tool::inspect(path, with, search, &|_| false) {
         Err(error) if with.is_empty() && is_program(&error) => {
             return Ok(("program", FoundInFile::Program(ProgramReport::new(path, search)?)));
         }

@@ -92,7 +92,7 @@ fn reception(args: &RunArgs, found: Option<&LauncherInCommand>) -> Result<Listen
 fn library(command: &[OsString], path: Option<&OsStr>) -> Option<Error> {
     let file = executable::find(command.first()?, path)?;
     // A program that can be loaded at any address is one as well, and names its dynamic linker.
-    let is_library = ElfFile::open(&file).is_ok_and(|elf| elf.interp().is_none());
+    let is_library = ElfFile::open(&file).is_ok_and(|elf| elf.interp.is_none());
     is_library.then(|| {
         let file = file.display();
         Error::usage(

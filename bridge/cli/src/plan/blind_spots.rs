@@ -48,7 +48,7 @@ impl BlindSpots {
 /// The functions of MPI that the program, and libraries that it is linked with, call by their plain names; whether in Fortran.
 fn calls(program: &Path, search: &SearchPath) -> Option<BTreeSet<(FnId, bool)>> {
     let stop = |name: &str| abi_family::role_of(name).is_some() || is_glibc_family(name) || is_dynamic_linker(name);
-    let closure = Closure::of(ElfFile::open_program(program).ok()?, search, &stop);
+    let closure = Closure::of(ElfFile::open_program(program, search.machine()).ok()?, Vec::new(), search, &stop);
     let names = closure.objects.iter().flat_map(|object| object.imports());
     let known = names.filter_map(|symbol| classify(symbol.name)).filter(|symbol| !symbol.profiling);
     Some(known.map(|symbol| (symbol.id, symbol.binding != Binding::C)).collect())

@@ -18,12 +18,12 @@ use qmpi_loader::image::symbol::Definition;
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Instance, Process, look_ups};
 use qmpi_ring::Moment;
-use qmpi_system::{Locked, log};
+use qmpi_system::Locked;
 
 use crate::chain::{self, Chain};
 use crate::name;
 use crate::process::fortran::Fortran;
-use crate::process::program_tools;
+use crate::process::{c_library, program_tools};
 use crate::recorder;
 use crate::ring::{is_entry, ring};
 use crate::versions::{self, WrapperVersions};
@@ -92,14 +92,8 @@ pub(crate) fn let_profiling_in(lock: &LinkerLock, process: &Process, entries: &[
         if process.is_mpi(image) || is_entry(image) || of_tools.contains(&image) {
             continue;
         }
-        let count = rebind::rebind(lock, image, |reference| {
-            let id = name::profiling_id(reference.name)?;
-            let is_mpi = || program_tools::before_mpi(process).all(|image| image.find(reference.name).is_none());
-            Some(entries[id.index()]).filter(|address| *address != 0 && is_mpi())
-        });
-        if count > 0 {
-            log::debug(|| format!("{}: {count} references to PMPI functions enter the chain", image.path().display()));
-        }
+        let count = rebind::rebind(lock, image, |reference| profiling(reference.name, entries, process));
+        c_library::say(image, count, "to PMPI functions enter the chain");
     }
 }
 
@@ -167,16 +161,16 @@ fn rebind_profiling(
     let look_up = by_name.iter().find(|(name, _)| *name == c"dlsym").map(|(_, look_up)| (image.clone(), *look_up));
     LOOK_UPS.lock().extend(look_up);
     let count = rebind::rebind(lock, image, |reference| {
-        let symbol = reference.name;
-        if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == symbol) {
-            return Some(*lookup);
-        }
-        let id = name::profiling_id(symbol)?;
-        // A tool may define `PMPI_f` too, which is then what it calls.
-        let is_mpi = || program_tools::before_mpi(process).all(|image| image.find(symbol).is_none());
-        Some(tops[id.index()]).filter(|address| *address != 0 && is_mpi())
+        let look_up = by_name.iter().find(|(known, _)| *known == reference.name).map(|(_, look_up)| *look_up);
+        look_up.or_else(|| profiling(reference.name, tops, process))
     });
-    log::debug(|| {
-        format!("{}: {count} references enter the chain: a PMPI tool of the program", image.path().display())
-    });
+    c_library::say(image, count, "enter the chain: a PMPI tool of the program");
+}
+
+/// Where a reference to the `PMPI_f` of this name enters the chain, of which `entries` has the functions. `None`: it is no such name, or one that
+/// an object before the MPI library defines: a tool may, and its calls then go there.
+fn profiling(name: &CStr, entries: &[usize], process: &Process) -> Option<usize> {
+    let id = name::profiling_id(name)?;
+    let is_mpi = || program_tools::before_mpi(process).all(|image| image.find(name).is_none());
+    Some(entries[id.index()]).filter(|address| *address != 0 && is_mpi())
 }

@@ -104,7 +104,8 @@ fn bind(lock: &LinkerLock, image: &Image, what: &str, target: impl Fn(&CStr) -> 
     say(image, rebind::rebind(lock, image, |reference| target(reference.name)), what);
 }
 
-fn say(image: &Image, count: usize, what: &str) {
+/// Tells, at the level debug, of references of an object that were bound anew.
+pub(super) fn say(image: &Image, count: usize, what: &str) {
     if count > 0 {
         log::debug(|| format!("{}: {count} references {what}", image.path().display()));
     }

@@ -28,10 +28,10 @@ use qmpi_loader::image::listed::Listed;
 use qmpi_loader::image::rebind;
 use qmpi_loader::image::{Image, SymbolKind};
 use qmpi_plan::FortranCalls;
-use qmpi_system::{Locked, log};
+use qmpi_system::Locked;
 
 use crate::chain::{self, Chain, LoadedLayer};
-use crate::process::program_tools;
+use crate::process::{c_library, program_tools};
 use crate::qmpi::ToolId;
 use crate::ring::is_entry;
 
@@ -221,7 +221,7 @@ impl Fortran {
             if process.is_mpi(image) {
                 if is_fortran(image) {
                     let count = rebind::rebind(lock, image, |reference| self.to_c(reference.name, process, &to_c));
-                    log::debug(|| format!("{}: {count} references enter the chain: Fortran", image.path().display()));
+                    c_library::say(image, count, "enter the chain: Fortran");
                 }
             } else if !defines_wrappers(image) {
                 let is_tool = tools.contains(&image);
@@ -333,13 +333,9 @@ fn plain(name: &str) -> Option<Cow<'_, str>> {
     if !symbol.profiling {
         return Some(name.into());
     }
-    if let Some(rest) = name.strip_prefix("pmpir_") {
-        return Some(format!("mpi_{rest}").into());
-    }
-    if let Some(rest) = name.strip_prefix("pmpixr_") {
-        return Some(format!("mpix_{rest}").into());
-    }
-    name.get(1..).map(Cow::from)
+    let of_mpich = |(prefix, plain)| Some(format!("{plain}{}", name.strip_prefix(prefix)?));
+    let of_mpich = [("pmpir_", "mpi_"), ("pmpixr_", "mpix_")].into_iter().find_map(of_mpich);
+    of_mpich.map(Cow::from).or_else(|| name.get(1..).map(Cow::from))
 }
 
 /// Is it one of MPI's Fortran libraries?

@@ -27,10 +27,9 @@ use qmpi_elf::{Name, Names};
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Reference};
 use qmpi_loader::wrappers::wrapped::Stacked;
-use qmpi_system::log;
 
 use crate::name;
-use crate::process::fortran;
+use crate::process::{c_library, fortran};
 use crate::ring::is_entry;
 
 /// The wrappers, once the stack is complete.
@@ -119,9 +118,7 @@ impl WrappedFunction {
                 None
             }
         });
-        if count > 0 {
-            log::debug(|| format!("{}: {count} references lead to wrappers of layers", image.path().display()));
-        }
+        c_library::say(image, count, "lead to wrappers of layers");
     }
 
     /// Is it a function that layers wrap, and no object before `libqmpi.so` defines?

@@ -14,7 +14,7 @@ use qmpi_system::{Locked, log};
 
 use super::error::LayerError;
 use super::tool_id::ToolId;
-use super::{numbering, registry, tools};
+use super::{mpi, registry, tools};
 
 /// A library that was loaded for the stack.
 struct Library {
@@ -127,10 +127,10 @@ fn initialize_one(tool: ToolId, init: Init, images: &[Image]) -> Result<(), Laye
     let path = || image.map_or_else(PathBuf::new, |image| image.path().to_owned());
     let notes = image.map(Image::numberings).unwrap_or_default();
     let numbering = match notes.as_slice() {
-        [] => numbering::of_mpich().unwrap_or(Numbering::UNKNOWN),
+        [] => mpi::numbering_of_mpich().unwrap_or(Numbering::UNKNOWN),
         [first, others @ ..] => {
-            let numbering = first.numbering(numbering::of_process());
-            if others.iter().any(|other| other.numbering(numbering::of_process()) != numbering) {
+            let numbering = first.numbering(mpi::numbering());
+            if others.iter().any(|other| other.numbering(mpi::numbering()) != numbering) {
                 let headers = notes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
                 return Err(LayerError::Numberings { path: path(), headers });
             }

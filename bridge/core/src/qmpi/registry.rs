@@ -3,8 +3,7 @@
 use qmpi_ring::core_functions::Init;
 use qmpi_system::Locked;
 
-use super::class::Class;
-use super::initialization;
+use super::mpi::{self, Class};
 
 /// MPICH's `QMPI_MAX_TOOL_NAME_LENGTH`, the terminating NUL included.
 const MAX_NAME: usize = 256;
@@ -32,7 +31,7 @@ static REGISTRY: Locked<Registry> = Locked::new(Registry { names: Vec::new(), re
 /// Registers a name; it must be new, and the initialization of MPI must not have begun.
 pub(crate) fn register(name: &str, init: Init) -> Result<(), Class> {
     // Asks the MPI library, so no lock is held.
-    let has_begun = initialization::has_begun();
+    let has_begun = mpi::initialization_has_begun();
     let mut registry = REGISTRY.lock();
     if registry.phase == Phase::Callbacks || registry.phase == Phase::Any && has_begun {
         return Err(Class::Other);

@@ -14,7 +14,7 @@ use qmpi_ring::{Next, NextTable, RegisteredTool};
 use qmpi_system::Locked;
 
 use super::table::FunctionTable;
-use super::{ToolId, numbering};
+use super::{ToolId, mpi};
 use crate::ring::ring;
 
 /// A layer while tools are initialized.
@@ -170,7 +170,7 @@ pub(crate) fn is_published() -> bool {
 pub(crate) fn function_of(tool: i32, value: i32) -> Option<FnId> {
     change(tool, |draft| draft.function(value)).unwrap_or_else(|| {
         let numbering = tool_of(tool).and_then(|tool| Some(tool.more?.numbering));
-        numbering.unwrap_or_else(numbering::of_process).function(value)
+        numbering.unwrap_or_else(mpi::numbering).function(value)
     })
 }
 

@@ -27,7 +27,7 @@ pub(crate) const CTX: Ctx = Ctx { container: Container::Big, le: Endian::Little 
 /// An open ELF file of one of the known machines, with its program headers.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     file: File,
     pub(crate) size: u64,
     /// Device and inode: the same file under two names is one object, as for ld.so.
@@ -119,19 +119,6 @@ impl OpenFile {
     /// As the kernel maps it: whole pages, of which the last segment's count where several have an address.
     pub(crate) fn locate(&self, table: &'static str, address: u64) -> Result<(u64, u64), ElfError> {
         locate(&self.segments, self.size, address).ok_or_else(|| self.truncated(table))
-    }
-
-    /// Exactly `size` bytes at an address.
-    pub(crate) fn read_at_address(&self, table: &'static str, address: u64, size: u64) -> Result<Vec<u8>, ElfError> {
-        let (offset, left) = self.locate(table, address)?;
-        if size > left {
-            return Err(self.truncated(table));
-        }
-        self.read(table, offset, size)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     pub(crate) fn failed(&self, reason: Reason) -> ElfError {

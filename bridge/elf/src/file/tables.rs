@@ -1,10 +1,10 @@
-//! The tables of a file, read into memory: what [`qmpi_dynamic::Tables`] are made of.
-//!
-//! Only the tables are read, nearly always by one read, because linkers put them side by side.
+//! The tables of a file, read into memory: what [`qmpi_dynamic::Tables`] are made of. Each is read by itself, and nothing else of the file.
 
 use std::hint::black_box;
 
 use goblin::elf::program_header::{PT_DYNAMIC, ProgramHeader};
+use qmpi_dynamic::relocation::Relocation;
+use qmpi_dynamic::thread_local::StaticRoom;
 use qmpi_dynamic::{Bytes, Dynamic, Extent, Table, Tables, entries};
 
 use crate::error::{ElfError, ElfErrorReason};
@@ -17,26 +17,12 @@ pub(crate) struct FileTables {
     section: Vec<u8>,
     /// Bytes that are not UTF-8 are `?`, so that offsets stay what they are; no name that matters here has any.
     strings: String,
-    parts: Vec<FilePart>,
+    /// The bytes of the other tables, each at the place that it has in [`READ`]; none where the file does not have the table.
+    others: [Vec<u8>; READ.len()],
     symbol_count: usize,
 }
 
-/// A part of the file that holds tables.
-#[derive(Debug)]
-struct FilePart {
-    address: u64,
-    bytes: Vec<u8>,
-}
-
-/// Where a table is in the file.
-#[derive(Debug, Clone, Copy)]
-struct TablePlace {
-    address: u64,
-    offset: u64,
-    size: u64,
-}
-
-/// Relocations are not among them: a few callers want those of the PLT, and read them themselves.
+/// Relocations are not among them: few callers want them ([`relocations`]). In the order of [`Table`].
 const READ: [Table; 7] = [
     Table::Strings,
     Table::Symbols,
@@ -46,9 +32,6 @@ const READ: [Table; 7] = [
     Table::VersionDefinitions,
     Table::VersionNeeds,
 ];
-
-/// Tables that are not further apart are read together.
-const GAP: u64 = 0x1000;
 
 /// What is wrong with a file whose names are longer than the file together: each is a part of another.
 pub(crate) const OVERLAP: &str = "its names overlap: they are longer than the file";
@@ -69,30 +52,23 @@ impl FileTables {
 
     /// Also returns whether tables contradict their sizes or each other.
     fn with_extents(image: &OpenFile, section: Vec<u8>, dynamic: Dynamic) -> Result<(FileTables, bool), ElfError> {
-        let mut places = Vec::with_capacity(READ.len());
+        let others = Default::default();
+        let mut tables = FileTables { dynamic, section, strings: String::new(), others, symbol_count: 0 };
         for table in READ {
             let Some(extent) = dynamic.extent(table) else { continue };
             match place(image, table, extent) {
-                Ok(place) => places.push(place),
+                Ok((offset, size)) => tables.others[table as usize] = image.read(table.name(), offset, size)?,
                 // ld.so may do without the others.
                 Err(error) if matches!(table, Table::Strings | Table::Symbols) => return Err(error),
                 Err(_) => {}
             }
         }
-        // The first of `READ`.
-        let strings = places.first().copied().filter(|_| dynamic.extent(Table::Strings).is_some());
-        let parts = read_parts(image, places)?;
-        let mut tables = FileTables { dynamic, section, strings: String::new(), parts, symbol_count: 0 };
-        if let Some(place) = strings {
-            let bytes = tables.part(place.address).and_then(|part| part.get(..usize::try_from(place.size).ok()?));
-            let bytes = bytes.ok_or_else(|| image.truncated(Table::Strings.name()))?.to_vec();
-            tables.strings = String::from_utf8(bytes).unwrap_or_else(|error| {
-                let ascii = |byte: u8| if byte.is_ascii() { char::from(byte) } else { '?' };
-                error.into_bytes().into_iter().map(ascii).collect()
-            });
-        }
-        let view =
-            Tables::of(&dynamic, Bytes::from(&tables.section[..]), |table, address| tables.memory(table, address));
+        let strings = std::mem::take(&mut tables.others[Table::Strings as usize]);
+        tables.strings = String::from_utf8(strings).unwrap_or_else(|error| {
+            let ascii = |byte: u8| if byte.is_ascii() { char::from(byte) } else { '?' };
+            error.into_bytes().into_iter().map(ascii).collect()
+        });
+        let view = Tables::of(&dynamic, Bytes::from(&tables.section[..]), |table, _| tables.memory(table));
         let names_end = tables.strings.len();
         // Valgrind reports a comparison of a name that the file has not got, though what comes of it is thrown away: `black_box` keeps it
         // behind the look whether there is one.
@@ -106,8 +82,8 @@ impl FileTables {
 
     /// The tables, without relocations.
     pub(crate) fn view(&self) -> Tables<'_> {
-        let memory = |table, address| self.memory(table, address);
-        Tables::for_names(&self.dynamic, Bytes::from(&self.section[..]), memory).with_symbol_count(self.symbol_count)
+        let tables = Tables::for_names(&self.dynamic, Bytes::from(&self.section[..]), |table, _| self.memory(table));
+        tables.with_symbol_count(self.symbol_count)
     }
 
     /// The name at an offset of the string table; `None` if it starts or ends outside, or starts inside of a character.
@@ -129,22 +105,11 @@ impl FileTables {
         left.map(|_| ()).ok_or_else(|| image.malformed(Table::Symbols.name(), OVERLAP))
     }
 
-    fn memory(&self, table: Table, address: u64) -> Option<Bytes<'_>> {
-        match table {
-            Table::Strings => Some(Bytes::from(self.strings.as_bytes())),
-            // Up to the next table, whatever else was read with it: the same file gives the same answer wherever its tables are.
-            Table::Symbols => self.dynamic.extent(table)?.of(self.part(address).map(Bytes::from)?),
-            Table::Relocations | Table::PltRelocations => None,
-            _ => self.part(address).map(Bytes::from),
+    fn memory(&self, table: Table) -> Option<Bytes<'_>> {
+        if table == Table::Strings {
+            return Some(Bytes::from(self.strings.as_bytes()));
         }
-    }
-
-    /// What was read from an address on.
-    fn part(&self, address: u64) -> Option<&[u8]> {
-        self.parts.iter().find_map(|part| {
-            let from = usize::try_from(address.checked_sub(part.address)?).ok()?;
-            part.bytes.get(from..).filter(|bytes| !bytes.is_empty())
-        })
+        self.others.get(table as usize).filter(|bytes| !bytes.is_empty()).map(|bytes| Bytes::from(&bytes[..]))
     }
 }
 
@@ -163,34 +128,30 @@ pub(crate) fn dynamic_section(image: &OpenFile) -> Result<Vec<u8>, ElfError> {
     if has_end { Ok(section) } else { image.read(SECTION, offset, left) }
 }
 
-/// Where a table is; one that does not say its size is read up to the next one.
-fn place(image: &OpenFile, table: Table, extent: Extent) -> Result<TablePlace, ElfError> {
+/// Where a table is in the file, and its size; one that does not say its size is read up to the next one.
+fn place(image: &OpenFile, table: Table, extent: Extent) -> Result<(u64, u64), ElfError> {
     let (offset, left) = image.locate(table.name(), extent.address)?;
     let size = extent.size_within(left).ok_or_else(|| image.truncated(table.name()))?;
-    Ok(TablePlace { address: extent.address, offset, size })
+    Ok((offset, size))
 }
 
-/// Reads these tables, those that lie together in one go.
-fn read_parts(image: &OpenFile, mut places: Vec<TablePlace>) -> Result<Vec<FilePart>, ElfError> {
-    places.sort_unstable_by_key(|place| place.address);
-    let mut merged: Vec<TablePlace> = Vec::with_capacity(places.len());
-    for place in places {
-        // The same segment: addresses are as far apart as offsets.
-        let joins = |last: &&mut TablePlace| {
-            let end = last.address.saturating_add(last.size);
-            place.address <= end.saturating_add(GAP)
-                && place.address.wrapping_sub(last.address) == place.offset.wrapping_sub(last.offset)
-        };
-        match merged.last_mut().filter(joins) {
-            Some(last) => last.size = last.size.max((place.address - last.address).saturating_add(place.size)),
-            None => merged.push(place),
-        }
+/// The relocations of a table.
+pub(super) fn relocations(image: &OpenFile, dynamic: &Dynamic, table: Table) -> Result<Vec<Relocation>, ElfError> {
+    let Some(extent) = dynamic.extent(table) else { return Ok(Vec::new()) };
+    let (offset, size) = place(image, table, extent)?;
+    let bytes = image.read(table.name(), offset, size)?;
+    Ok(Relocation::all(Bytes::from(&bytes[..]), image.machine).collect())
+}
+
+/// What the thread-local variables of a file ask for in the static block of each thread. DF_STATIC_TLS says that it needs room there;
+/// linkers for AArch64 do not set it.
+pub(super) fn static_room(image: &OpenFile, dynamic: &Dynamic) -> Option<StaticRoom> {
+    if dynamic.static_tls() {
+        return Some(StaticRoom::Needed);
     }
-    let read = |place: TablePlace| {
-        let bytes = image.read("dynamic tables", place.offset, place.size)?;
-        Ok(FilePart { address: place.address, bytes })
-    };
-    merged.into_iter().map(read).collect()
+    // A file whose relocations cannot be read is not loaded either.
+    let of = |table| relocations(image, dynamic, table).unwrap_or_default();
+    [Table::Relocations, Table::PltRelocations].into_iter().flat_map(of).filter_map(|one| StaticRoom::of(&one)).min()
 }
 
 /// DT_NEEDED alone, for whoever asks it of each library that a program opens: a few reads, and none of the symbols.

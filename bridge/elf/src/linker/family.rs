@@ -53,7 +53,7 @@ pub fn is_language_runtime(name: &str) -> bool {
 /// The rule by inspection: what needs `GLIBC_PRIVATE` of libc or ld.so shares their internal state
 /// (thread-local variables among it) and must be the process's own, never a second copy.
 pub fn requires_glibc_private(file: &ElfFile) -> bool {
-    file.version_needs()
+    file.version_needs
         .iter()
         .any(|need| need.name == "GLIBC_PRIVATE" && (is_glibc_family(&need.file) || is_dynamic_linker(&need.file)))
 }

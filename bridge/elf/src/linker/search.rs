@@ -37,21 +37,16 @@ impl SearchPath {
 
     /// A search with a given LD_LIBRARY_PATH (separators `:` and `;`; an empty element is the current directory).
     pub fn new(library_path: Option<&OsStr>) -> SearchPath {
-        let library_path = match library_path {
-            Some(value) if !value.is_empty() => value
-                .as_bytes()
-                .split(|&byte| byte == b':' || byte == b';')
-                .flat_map(|element| match std::str::from_utf8(element) {
-                    // glibc expands the tokens here too; $ORIGIN is the executable's directory then,
-                    // which is not known before it runs.
-                    Ok(text) => expand(text, None, Machine::HOST),
-                    Err(_) => vec![PathBuf::from(OsStr::from_bytes(element))],
-                })
-                .collect(),
-            _ => Vec::new(),
-        };
+        let library_path = library_path.filter(|value| !value.is_empty()).map(OsStr::as_bytes);
+        let elements = library_path.into_iter().flat_map(|value| value.split(|&byte| byte == b':' || byte == b';'));
+        let directories = elements.flat_map(|element| match std::str::from_utf8(element) {
+            // glibc expands the tokens here too; $ORIGIN is the executable's directory then,
+            // which is not known before it runs.
+            Ok(text) => expand(text, None, Machine::HOST),
+            Err(_) => vec![PathBuf::from(OsStr::from_bytes(element))],
+        });
         SearchPath {
-            library_path,
+            library_path: directories.collect(),
             cache: OnceLock::new(),
             defaults: machine::default_directories(Machine::HOST),
             machine: Machine::HOST,
@@ -141,15 +136,11 @@ fn expand(element: &str, object: Option<&Path>, machine: Machine) -> Vec<PathBuf
         ("PLATFORM", &[machine::platform(machine)]),
         ("LIB", &machine::lib_tokens(machine)),
     ];
-    for (token, values) in tokens.into_iter().filter(|(token, _)| contains_token(element, token)) {
+    for (token, values) in tokens.into_iter().filter(|(token, _)| replace_token(element, token, "") != element) {
         let replaced = |text: &String| values.iter().map(|value| replace_token(text, token, value)).collect::<Vec<_>>();
         texts = texts.iter().flat_map(replaced).collect();
     }
     texts.into_iter().map(PathBuf::from).collect()
-}
-
-fn contains_token(text: &str, token: &str) -> bool {
-    replace_token(text, token, "") != text
 }
 
 /// Replaces `$TOKEN` and `${TOKEN}`. Without braces the name ends where no identifier goes on
@@ -165,16 +156,9 @@ fn replace_token(text: &str, token: &str, value: &str) -> String {
         let plain = behind
             .strip_prefix(token)
             .filter(|rest| !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_'));
-        match braced.or(plain) {
-            Some(behind) => {
-                result.push_str(value);
-                rest = behind;
-            }
-            None => {
-                result.push('$');
-                rest = behind;
-            }
-        }
+        let token = braced.or(plain);
+        result.push_str(if token.is_some() { value } else { "$" });
+        rest = token.unwrap_or(behind);
     }
     result.push_str(rest);
     result
@@ -183,10 +167,7 @@ fn replace_token(text: &str, token: &str, value: &str) -> String {
 /// Whether ld.so would stop at this file: it goes on past files that are missing or made for another
 /// machine (elf/dl-load.c, `open_verify`), but an unreadable or damaged one is an error.
 fn fits(path: &Path, machine: Machine) -> bool {
-    let Ok(metadata) = std::fs::metadata(path) else {
-        return false;
-    };
-    if !metadata.is_file() {
+    if !path.is_file() {
         return false;
     }
     let mut head = [0; 20];

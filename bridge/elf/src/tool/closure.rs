@@ -39,14 +39,9 @@ pub struct Closure {
 }
 
 impl Closure {
-    /// Follows DT_NEEDED from `root`. `stop` is asked about every needed name, and about the SONAME
+    /// Follows DT_NEEDED from `root` and the libraries that stand before it. `stop` is asked about every needed name, and about the SONAME
     /// of the file that was found for it; `true` means that it is served by others and not followed.
-    pub fn of(root: ElfFile, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
-        Closure::with(root, Vec::new(), search, stop)
-    }
-
-    /// The same from `root` and the libraries that stand before it.
-    pub fn with(root: ElfFile, before: Vec<ElfFile>, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
+    pub fn of(root: ElfFile, before: Vec<ElfFile>, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
         let mut objects = vec![root];
         for object in before {
             // As ld.so: a file is loaded once.
@@ -80,7 +75,7 @@ impl Closure {
     /// The next library that is named for its versions only, and the object that does so.
     fn unnamed_need(&self, seen: &HashSet<String>) -> Option<(usize, String)> {
         self.objects.iter().enumerate().find_map(|(index, object)| {
-            let need = object.version_needs().iter().find(|need| !seen.contains(&need.file))?;
+            let need = object.version_needs.iter().find(|need| !seen.contains(&need.file))?;
             Some((index, need.file.clone()))
         })
     }
@@ -133,20 +128,18 @@ impl Closure {
             self.stopped.push(name);
             return;
         }
-        let error = match found {
-            Some(Ok(object)) => {
-                if object.soname().is_some_and(stop) && !is_own(&object) {
-                    self.stopped.push(name);
-                } else if !self.objects.iter().any(|known| known.identity() == object.identity()) {
+        match found.transpose() {
+            Ok(Some(object)) if object.soname().is_some_and(stop) && !is_own(&object) => self.stopped.push(name),
+            Ok(Some(object)) => {
+                if !self.objects.iter().any(|known| known.identity() == object.identity()) {
                     self.objects.push(object);
                     parents.push(Some(requirer));
                 }
-                return;
             }
-            Some(Err(error)) => Some(error),
-            None => None,
-        };
-        let needed_by = self.objects[requirer].name().to_owned();
-        self.missing.push(Missing { name, needed_by, error });
+            missing => {
+                let needed_by = self.objects[requirer].name().to_owned();
+                self.missing.push(Missing { name, needed_by, error: missing.err() });
+            }
+        }
     }
 }

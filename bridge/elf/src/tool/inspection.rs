@@ -20,7 +20,7 @@ use crate::mpi::abi_family::{
 };
 use crate::mpi::mpi_data::is_mpi_data;
 use crate::tool::closure::Closure;
-use crate::tool::facts::{self, Facts};
+use crate::tool::hazard::{self, Facts};
 use crate::tool::rules;
 use crate::tool::wrapped::{self, Wrapped};
 use crate::tool::{NextFunction, ObjectDetail, REGISTRATION, Tool, ToolKind};
@@ -63,21 +63,13 @@ struct Gathered {
 }
 
 impl Tool {
-    /// Inspects a tool, its private libraries, and what they need from others. `shared` tells which
-    /// libraries the process has once for all, besides MPI's and glibc's.
+    /// Inspects a tool, its private libraries, and what they need from others. `before`: libraries that are loaded together with it and stand
+    /// before it, as in a list in LD_PRELOAD. `shared` tells which libraries the process has once for all, besides MPI's and glibc's.
     ///
     /// # Errors
-    /// If the tool itself is not a sound shared object of this machine. Problems with its private
+    /// If one of these files itself is not a sound shared object of this machine. Problems with private
     /// libraries are in `closure.missing`, and in `hazards`.
-    pub fn inspect(path: &Path, search: &SearchPath, shared: &dyn Fn(&str) -> bool) -> Result<Tool, ElfError> {
-        Tool::inspect_with(path, &[], search, shared)
-    }
-
-    /// The same of a tool that is loaded together with these libraries, which stand before it as in a list in LD_PRELOAD.
-    ///
-    /// # Errors
-    /// If one of these files is not a sound shared object of this machine.
-    pub fn inspect_with(
+    pub fn inspect(
         path: &Path,
         before: &[PathBuf],
         search: &SearchPath,
@@ -89,7 +81,7 @@ impl Tool {
         let served = |name: &str| {
             name.is_empty() || is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name)
         };
-        let closure = Closure::with(root, before, search, &served);
+        let closure = Closure::of(root, before, search, &served);
         let parts = closure.parts().count();
         let mut gathered = Gathered::default();
         let mut wanted = HashSet::new();
@@ -306,7 +298,7 @@ impl Gathered {
             self.defines_interceptions |= is_root && symbol.name == "get_interceptions";
             self.facts.marks.extend(["gotcha_wrap", "la_version"].into_iter().find(|mark| *mark == symbol.name));
         } else {
-            self.facts.imports.extend(facts::watched(symbol.name).map(|name| (object.to_owned(), name)));
+            self.facts.imports.extend(hazard::watched(symbol.name).map(|name| (object.to_owned(), name)));
         }
     }
 }

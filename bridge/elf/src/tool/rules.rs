@@ -6,8 +6,7 @@ use qmpi_abi::FnId;
 
 use crate::file::ElfFile;
 use crate::linker::family::{is_language_runtime, requires_glibc_private};
-use crate::tool::facts::{ENVIRON, Facts};
-use crate::tool::hazard::{Effect, Hazard};
+use crate::tool::hazard::{ENVIRON, Effect, Facts, Hazard};
 use crate::tool::{NextFunction, Tool, wrapped};
 
 /// What a tool that uses GOTCHA does. The library walks `_r_debug.r_map`, which is the list of the base namespace.

@@ -38,15 +38,12 @@ pub(super) fn looked_up_as(name: &str) -> Vec<String> {
     let plain = plain(name);
     let is_spelling =
         name.ends_with("64") || name.starts_with("__") && (name.ends_with("_2") || name.ends_with("_chk"));
-    let mut names = if formats(plain) {
-        let chk = format!("__v{plain}_chk");
-        ["v", "__isoc99_v", "__isoc23_v"].map(|prefix| format!("{prefix}{plain}")).into_iter().chain([chk]).collect()
-    } else if is_spelling {
-        Vec::new()
-    } else {
-        return Vec::new();
-    };
-    names.push(plain.to_owned());
+    let mut names = Vec::new();
+    if formats(plain) {
+        names.extend(["v", "__isoc99_v", "__isoc23_v"].map(|prefix| format!("{prefix}{plain}")));
+        names.push(format!("__v{plain}_chk"));
+    }
+    names.extend((is_spelling || formats(plain)).then(|| plain.to_owned()));
     names.retain(|other| other != name);
     names
 }

@@ -75,16 +75,6 @@ impl<'a> Provided<'a> {
     pub fn function(name: impl Into<Name<'a>>, address: usize) -> Provided<'a> {
         Provided::new(name, ProvidedKind::Function, address)
     }
-
-    /// The same symbol with a version.
-    pub fn with_version(self, version: Option<ProvidedVersion>) -> Provided<'a> {
-        Provided { version, ..self }
-    }
-
-    /// The same symbol somewhere else.
-    pub fn at(self, address: usize) -> Provided<'a> {
-        Provided { address: address as u64, ..self }
-    }
 }
 
 /// A provider could not be written.

@@ -65,11 +65,7 @@ fn of_gdb(line: &str) -> Option<(usize, BacktraceFrame)> {
     };
     // Arguments are values of this rank.
     let (function, behind) = rest.split_once(" (").unwrap_or((rest, ""));
-    let place = match (behind.rsplit_once(") at "), behind.rsplit_once(") from ")) {
-        (Some((_, line)), _) => line,
-        (None, Some((_, library))) => library,
-        (None, None) => "",
-    };
+    let place = behind.rsplit_once(") at ").or_else(|| behind.rsplit_once(") from ")).map_or("", |(_, place)| place);
     Some((number, BacktraceFrame::new(function, place, address)))
 }
 

@@ -193,7 +193,7 @@ impl<'a> Head<'a> {
         symbols.reserve(exports.len());
         let mut addresses = Vec::with_capacity(exports.len());
         let mut add = |symbol: Provided<'a>, address: SymbolAddress| {
-            symbols.push(symbol.at(address.above(self.links())));
+            symbols.push(Provided { address: address.above(self.links()) as u64, ..symbol });
             addresses.push(address);
         };
         for Export { symbol, function } in exports {

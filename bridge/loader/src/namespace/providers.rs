@@ -140,7 +140,7 @@ fn write(
     };
     let symbols = image.defined_symbols().filter(|symbol| symbol.kind != SymbolKind::Tls).filter_map(|symbol| {
         let provided = Provided::new(symbol.name, symbol.provided_kind(), resolve(&symbol)?);
-        Some(provided.with_version(version(&symbol)))
+        Some(Provided { version: version(&symbol), ..provided })
     });
     let symbols: Vec<Provided<'_>> = symbols.collect();
     provider::write(soname, &[], &versions, &symbols)

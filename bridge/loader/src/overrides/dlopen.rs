@@ -114,7 +114,7 @@ fn look_at(
         return image.c_path().map(Instead::OfProgram);
     }
     // What it, and the libraries it needs, expect of shared ones.
-    for soname in &Closure::of(file, &search, &|soname| process.is_shared(soname)).stopped {
+    for soname in &Closure::of(file, Vec::new(), &search, &|soname| process.is_shared(soname)).stopped {
         if let Err(error) = provide(namespace, process, soname, lock) {
             log::warn(&format!("{}: {error}", instance.label), None);
         }

@@ -32,6 +32,7 @@ const PALS_LIST: &str = "PALS_ENVLIST";
 const PALS_ALL: &str = "PALS_ENVALL";
 
 /// A launcher's command line and its environment.
+#[derive(Clone, Copy)]
 pub struct Line<'a> {
     /// Its kind.
     pub launcher: Launcher,
@@ -42,21 +43,24 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The arguments for each program of the job, itself and its own included; they are separated by `:`.
-    pub fn programs(&self) -> impl Iterator<Item = &'a [String]> {
-        self.args.split(|word| word == ":")
+    /// The line for each program of the job, with the program's own arguments, and where it begins among all; a `:` separates them.
+    pub fn programs(&self) -> impl Iterator<Item = (usize, Line<'a>)> + use<'a> {
+        let line = *self;
+        line.args.split(|word| word == ":").scan(0, move |next, args| {
+            let start = *next;
+            *next += args.len() + 1;
+            Some((start, Line { args, ..line }))
+        })
     }
 
     /// The launcher's options for each program of the job.
-    pub fn options(&self) -> impl Iterator<Item = &'a [String]> {
-        let launcher = self.launcher;
-        self.programs().map(move |args| &args[..options::parse(launcher, args).1])
+    pub fn options(&self) -> impl Iterator<Item = &'a [String]> + use<'a> {
+        self.programs().map(|(_, own)| &own.args[..options::parse(own.launcher, own.args).1])
     }
 
     /// The launcher's options for each program of the job, each with its values.
-    fn parsed(&self) -> impl Iterator<Item = Vec<LauncherOption<'a>>> {
-        let launcher = self.launcher;
-        self.programs().map(move |args| options::parse(launcher, args).0)
+    fn parsed(&self) -> impl Iterator<Item = Vec<LauncherOption<'a>>> + use<'a> {
+        self.programs().map(|(_, own)| options::parse(own.launcher, own.args).0)
     }
 
     /// The options of the first program; what Slurm, PALS and Flux are told of it holds for all.
@@ -66,8 +70,7 @@ impl<'a> Line<'a> {
 
     /// The first program of the job.
     pub fn first_program(&self) -> Option<&'a str> {
-        let (program, options) = self.programs().zip(self.options()).next()?;
-        program.get(options.len()).map(String::as_str)
+        self.args.get(self.options().next()?.len()).map(String::as_str)
     }
 
     /// Which of `names` do not get to ranks on other hosts.
@@ -86,14 +89,10 @@ impl<'a> Line<'a> {
 
     /// The value of [`ENV_LIST`] among the arguments: its place and itself.
     pub fn list_argument(&self) -> Option<(usize, &'a str)> {
-        let mut start = 0;
-        for (program, options) in self.programs().zip(self.parsed()) {
-            if let Some((place, value)) = options.iter().find_map(|option| option.parameter(ENV_LIST)) {
-                return Some((start + place, value));
-            }
-            start += program.len() + 1;
-        }
-        None
+        self.programs().find_map(|(start, own)| {
+            let (place, value) = own.of_first().iter().find_map(|option| option.parameter(ENV_LIST))?;
+            Some((start + place, value))
+        })
     }
 
     /// What separates the elements of [`ENV_LIST`].
@@ -117,7 +116,8 @@ impl<'a> Line<'a> {
         pairs.into_iter().rev().find(|(name, _)| *name == preload::VARIABLE).map(|(_, value)| value)
     }
 
-    fn text(&self, name: &str) -> Option<String> {
+    /// A variable of its environment.
+    pub fn text(&self, name: &str) -> Option<String> {
         (self.get)(name).map(|value| value.to_string_lossy().into_owned())
     }
 
