@@ -25,6 +25,8 @@ files() { printf '%s\n' "$prefix/lib/libscorep_preload_mpi.so" "$prefix/lib/libs
 settings() { printf '%s\n' SCOREP_ENABLE_TRACING=true "SCOREP_EXPERIMENT_DIRECTORY=$1/trace"; }
 subjects() { printf '%s\n' 'c default' 'fortran default'; }
 
+delays_finalize() { true; }
+
 text() {
     otf2-print "$1/trace/traces.otf2" >"$1/events.txt" 2>"$1/events.err" || rm -f "$1/events.txt"
     otf2-print -G "$1/trace/traces.otf2" >"$1/definitions.txt" 2>"$1/definitions.err" || rm -f "$1/definitions.txt"

@@ -19,6 +19,8 @@ BANDWIDTH = re.compile("Bandwidth|MB/s|Heap|Memory")
 OF_THE_PROGRAM = re.compile(r"/\.work/data/|^Message size|^MPI-IO")
 FILES = re.compile(r"<file=([^>]*)>")
 GENERATED = re.compile(r"(?<=_tmp)\w{6}|\d+")
+# Calls that MPICH makes in MPI_Finalize.
+IN_FINALIZE = re.compile(r"MPI_(Finalize|Type_free_keyval)\(\)")
 PLANTED = [
     ("profile.0.0.0", r'^("MPI_Isend\(\) *" )(\d+) ', r"\g<1>1\2 "),
     ("profile.2.0.0", r'^("\.TAU application" 1 )(\d+)', r"\g<1>1\2"),
