@@ -7,11 +7,13 @@
 //! | functions that are not MPI's: those that layers wrap, some of the C library | `wrapped.rs`, `c_library.rs` |
 //! | a process without MPI | `without_mpi.rs` |
 //! | where calls enter the stack at the end | `entrance.rs` |
+//! | references that are bound anew, with a message | `rebound.rs` |
 
 pub(crate) mod base;
 pub(crate) mod c_library;
 pub(crate) mod entrance;
 pub(crate) mod fortran;
 pub(crate) mod program_tools;
+mod rebound;
 pub(crate) mod without_mpi;
 pub(crate) mod wrapped;

@@ -23,7 +23,7 @@ use qmpi_system::Locked;
 use crate::chain::{self, Chain};
 use crate::name;
 use crate::process::fortran::Fortran;
-use crate::process::{c_library, program_tools};
+use crate::process::{program_tools, rebound};
 use crate::recorder;
 use crate::ring::{is_entry, ring};
 use crate::versions::{self, WrapperVersions};
@@ -92,8 +92,8 @@ pub(crate) fn let_profiling_in(lock: &LinkerLock, process: &Process, entries: &[
         if process.is_mpi(image) || is_entry(image) || of_tools.contains(&image) {
             continue;
         }
-        let count = rebind::rebind(lock, image, |reference| profiling(reference.name, entries, process));
-        c_library::say(image, count, "to PMPI functions enter the chain");
+        let what = "to PMPI functions enter the chain";
+        rebound::rebind(lock, image, what, |reference| profiling(reference.name, entries, process));
     }
 }
 
@@ -160,11 +160,10 @@ fn rebind_profiling(
     let by_name = look_ups(Instance::in_base(image.path(), tops, tops_by_name, process));
     let look_up = by_name.iter().find(|(name, _)| *name == c"dlsym").map(|(_, look_up)| (image.clone(), *look_up));
     LOOK_UPS.lock().extend(look_up);
-    let count = rebind::rebind(lock, image, |reference| {
+    rebound::rebind(lock, image, "enter the chain: a PMPI tool of the program", |reference| {
         let look_up = by_name.iter().find(|(known, _)| *known == reference.name).map(|(_, look_up)| *look_up);
         look_up.or_else(|| profiling(reference.name, tops, process))
     });
-    c_library::say(image, count, "enter the chain: a PMPI tool of the program");
 }
 
 /// Where a reference to the `PMPI_f` of this name enters the chain, of which `entries` has the functions. `None`: it is no such name, or one that

@@ -24,8 +24,8 @@ use qmpi_loader::image::rebind::{self, Reference};
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Process, changes_of_environment, dl_iterate_phdr_of_base, expect_view, stand_ins};
 use qmpi_plan::Layer;
-use qmpi_system::log;
 
+use crate::process::rebound;
 use crate::ring::is_entry;
 
 /// Whether calls of `dlopen` pass by the loader.
@@ -96,17 +96,10 @@ fn lead_dlopen<'a>(lock: &LinkerLock, images: impl IntoIterator<Item = &'a Image
             let is_process = || held() == global || reference.is_call && image.contains(held());
             (reference.name == c"dlopen" && is_process()).then_some(own)
         };
-        say(image, rebind::exchange(lock, image, is_likely, target), "to dlopen come by");
+        rebound::say(image, rebind::exchange(lock, image, is_likely, target), "to dlopen come by");
     }
 }
 
 fn bind(lock: &LinkerLock, image: &Image, what: &str, target: impl Fn(&CStr) -> Option<usize>) {
-    say(image, rebind::rebind(lock, image, |reference| target(reference.name)), what);
-}
-
-/// Tells, at the level debug, of references of an object that were bound anew.
-pub(super) fn say(image: &Image, count: usize, what: &str) {
-    if count > 0 {
-        log::debug(|| format!("{}: {count} references {what}", image.path().display()));
-    }
+    rebound::rebind(lock, image, what, |reference| target(reference.name));
 }

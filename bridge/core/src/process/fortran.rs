@@ -25,13 +25,13 @@ use qmpi_links::switch::{Caller, Switch};
 use qmpi_links::{fortran, missing};
 use qmpi_loader::Process;
 use qmpi_loader::image::listed::Listed;
-use qmpi_loader::image::rebind;
+use qmpi_loader::image::rebind::{self, Reference};
 use qmpi_loader::image::{Image, SymbolKind};
 use qmpi_plan::FortranCalls;
 use qmpi_system::Locked;
 
 use crate::chain::{self, Chain, LoadedLayer};
-use crate::process::{c_library, program_tools};
+use crate::process::{program_tools, rebound};
 use crate::qmpi::ToolId;
 use crate::ring::is_entry;
 
@@ -220,8 +220,8 @@ impl Fortran {
             }
             if process.is_mpi(image) {
                 if is_fortran(image) {
-                    let count = rebind::rebind(lock, image, |reference| self.to_c(reference.name, process, &to_c));
-                    c_library::say(image, count, "enter the chain: Fortran");
+                    let target = |reference: &Reference<'_>| self.to_c(reference.name, process, &to_c);
+                    rebound::rebind(lock, image, "enter the chain: Fortran", target);
                 }
             } else if !defines_wrappers(image) {
                 let is_tool = tools.contains(&image);

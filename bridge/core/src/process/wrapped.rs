@@ -25,11 +25,11 @@ use qmpi_dynamic::{LinkerLock, Mapped, hash, objects};
 use qmpi_elf::linker::family;
 use qmpi_elf::{Name, Names};
 use qmpi_loader::image::Image;
-use qmpi_loader::image::rebind::{self, Reference};
+use qmpi_loader::image::rebind::Reference;
 use qmpi_loader::wrappers::wrapped::Stacked;
 
 use crate::name;
-use crate::process::{c_library, fortran};
+use crate::process::{fortran, rebound};
 use crate::ring::is_entry;
 
 /// The wrappers, once the stack is complete.
@@ -105,7 +105,7 @@ impl WrappedFunction {
         let enters_elsewhere = OnceCell::new();
         let may_bypass =
             || !enters_elsewhere.get_or_init(|| if is_mpi { fortran::is_fortran(image) } else { defines_mpi() });
-        let count = rebind::rebind(lock, image, |reference| {
+        rebound::rebind(lock, image, "lead to wrappers of layers", |reference| {
             if is_glibc && !OF_ALLOCATOR.contains(&reference.name) {
                 None
             } else if self.comes_to_layers(reference.name) {
@@ -118,7 +118,6 @@ impl WrappedFunction {
                 None
             }
         });
-        c_library::say(image, count, "lead to wrappers of layers");
     }
 
     /// Is it a function that layers wrap, and no object before `libqmpi.so` defines?
