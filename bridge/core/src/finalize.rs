@@ -24,12 +24,13 @@ pub(crate) fn name_layers(labels: Vec<String>) {
     *LAYERS.lock() = labels;
 }
 
-/// MPI begins or ends in this process.
-pub(crate) fn mpi_is_of_this_process() {
+/// MPI begins or ends in this process, which has something to report.
+pub(crate) fn remember_process() {
     PROCESS.store(std::process::id(), Ordering::Relaxed);
 }
 
-pub(crate) fn is_mpi_of_this_process() -> bool {
+/// Is it the process that begins and ends MPI, and no child of it?
+pub(crate) fn is_process_of_mpi() -> bool {
     PROCESS.load(Ordering::Relaxed) == std::process::id()
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn observe(target: usize, edge: usize) -> usize {
 
 extern "C" fn notify(edge: usize, _: usize) {
     let before = ARRIVED.fetch_max(edge + 1, Ordering::Relaxed);
-    mpi_is_of_this_process();
+    remember_process();
     exit::finalize_arrived(edge);
     // The layer that kept the call is the last one that it had arrived at.
     if before > 0 && edge >= before && exit::has_ended(edge) {

@@ -11,7 +11,7 @@ static AT_END: extern "C" fn() = at_end;
 
 extern "C" fn at_end() {
     exit::namespaces_have_ended();
-    if !finalize::is_mpi_of_this_process() {
+    if !finalize::is_process_of_mpi() {
         return;
     }
     large_counts::say_what_went_past();

@@ -91,7 +91,7 @@ const FINALIZE: FnId = named(b"MPI_Finalize");
 pub(crate) fn observe(chain: &mut Chain) {
     extern "C" fn notify(way: usize, _: usize) {
         ARRIVED[way].store(true, Ordering::Relaxed);
-        finalize::mpi_is_of_this_process();
+        finalize::remember_process();
     }
     for (id, way) in [(SESSION_INIT, 0), (INIT, 1), (INIT_THREAD, 1)] {
         chain.observe(id, |target| observer::observe(target, notify, way));
@@ -263,7 +263,7 @@ extern "C" fn process_exits() {
 fn end_world() {
     let mut sessions = SESSIONS.lock();
     let is_to_end = sessions.world == WorldModel::Session && sessions.open == 0;
-    if is_to_end && finalize::is_mpi_of_this_process() && !finalize::has_arrived() {
+    if is_to_end && finalize::is_process_of_mpi() && !finalize::has_arrived() {
         sessions.world = WorldModel::Program;
         drop(sessions);
         call(FINALIZE, [0; 4]);
