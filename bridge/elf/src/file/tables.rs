@@ -33,6 +33,14 @@ const READ: [Table; 7] = [
     Table::VersionNeeds,
 ];
 
+const _: () = {
+    let mut place = 0;
+    while place < READ.len() {
+        assert!(READ[place] as usize == place, "a table is found by its number");
+        place += 1;
+    }
+};
+
 /// What is wrong with a file whose names are longer than the file together: each is a part of another.
 pub(crate) const OVERLAP: &str = "its names overlap: they are longer than the file";
 
