@@ -22,12 +22,7 @@ macro_rules! assemble {
         std::arch::global_asm!(
             ".ifndef .Lqmpi_macros",
             ".set .Lqmpi_macros, 1",
-            ".macro qmpi_keep_arguments",
-            qmpi_ring::keep_arguments!(),
-            ".endm",
-            ".macro qmpi_go_on_with_arguments",
-            qmpi_ring::go_on_with_arguments!(),
-            ".endm",
+            qmpi_ring::argument_macros!(),
             $($more,)*
             qmpi_ring::assembly!("macros"),
             ".endif",

@@ -17,6 +17,20 @@ macro_rules! assembly {
     };
 }
 
+/// Text that defines `qmpi_keep_arguments` and `qmpi_go_on_with_arguments` as macros of the assembler.
+#[macro_export]
+macro_rules! argument_macros {
+    () => {
+        concat!(
+            ".macro qmpi_keep_arguments\n",
+            $crate::keep_arguments!(),
+            "\n.endm\n.macro qmpi_go_on_with_arguments\n",
+            $crate::go_on_with_arguments!(),
+            "\n.endm\n"
+        )
+    };
+}
+
 #[cfg(target_arch = "aarch64")]
 pub mod aarch64 {
     //! Text for the assembler on AArch64.

@@ -15,12 +15,7 @@ use crate::exports::{dlsym as lookup, shifted};
 use qmpi_ring::assembly;
 
 global_asm!(
-    ".macro qmpi_keep_arguments",
-    qmpi_ring::keep_arguments!(),
-    ".endm",
-    ".macro qmpi_go_on_with_arguments",
-    qmpi_ring::go_on_with_arguments!(),
-    ".endm",
+    qmpi_ring::argument_macros!(),
     assembly!("stubs"),
     count = const qmpi_abi::COUNT,
     fill_slots = sym crate::ring::fill_slots,
