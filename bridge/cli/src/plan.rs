@@ -15,7 +15,8 @@ pub(crate) mod survey;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qmpi_elf::{MpiFamily, SearchPath};
+use qmpi_abi::MpiFamily;
+use qmpi_elf::SearchPath;
 use qmpi_launch::environment::{self, EnvironmentVariable, Ingredients, of_process, preload, runtime};
 use qmpi_launch::launcher::{self, LauncherInCommand};
 use qmpi_launch::program::Program;

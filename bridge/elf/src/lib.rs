@@ -37,7 +37,6 @@ pub use file::{ElfFile, Tls};
 pub use linker::family::{is_dynamic_linker, is_glibc_family, is_language_runtime, requires_glibc_private};
 pub use linker::search::SearchPath;
 pub use mpi::abi_family::{MpiAbi, is_mpi_c_library_file_name, is_mpi_soname};
-pub use qmpi_abi::MpiFamily;
 pub use qmpi_dynamic::{Machine, SymbolKind};
 pub use tool::closure::{Closure, Missing};
 pub use tool::hazard::{Effect, Hazard};

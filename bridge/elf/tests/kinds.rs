@@ -5,8 +5,9 @@ mod support;
 use std::fmt::Write;
 use std::path::Path;
 
+use qmpi_abi::MpiFamily;
 use qmpi_elf::mpi::abi_family::{family_of_library, is_mpi_library};
-use qmpi_elf::{Effect, ElfFile, MpiFamily, SearchPath, Tool, ToolKind};
+use qmpi_elf::{Effect, ElfFile, SearchPath, Tool, ToolKind};
 use support::{Outcome, build, library};
 
 fn inspect(path: &Path) -> Result<Tool, qmpi_elf::ElfError> {

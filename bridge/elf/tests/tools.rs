@@ -4,8 +4,9 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
+use qmpi_abi::MpiFamily;
 use qmpi_elf::write::duplicate::{Changes, duplicate};
-use qmpi_elf::{ElfFile, MpiFamily, NextFunction, SearchPath, Tool, ToolKind};
+use qmpi_elf::{ElfFile, NextFunction, SearchPath, Tool, ToolKind};
 use support::{Outcome, library};
 
 fn inspect(path: &Path) -> Result<Tool, qmpi_elf::ElfError> {

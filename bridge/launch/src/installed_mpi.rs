@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use qmpi_abi::MpiFamily;
 use qmpi_elf::mpi::abi_family;
-use qmpi_elf::{ElfFile, MpiFamily, SearchPath};
+use qmpi_elf::{ElfFile, SearchPath};
 
 /// An MPI library.
 #[derive(Debug, Clone, PartialEq, Eq)]

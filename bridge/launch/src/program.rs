@@ -7,10 +7,10 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use qmpi_abi::MpiFamily;
 use qmpi_elf::mpi::abi_family::{self, Role};
 use qmpi_elf::{
-    Closure, ElfError, ElfErrorReason, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family,
-    is_mpi_soname, tool,
+    Closure, ElfError, ElfErrorReason, ElfFile, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname, tool,
 };
 
 use crate::LaunchError;

@@ -19,12 +19,12 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_int};
 use std::sync::{Arc, OnceLock};
 
-use qmpi_abi::{FnId, MpiSymbol};
+use qmpi_abi::{FnId, MpiFamily, MpiSymbol};
 use qmpi_dynamic::{LinkerLock, Mapped, mpi};
 use qmpi_elf::linker::family as glibc;
 use qmpi_elf::mpi::mpi_data::{is_fortran_sentinel_c, is_mpi_data_name, may_be_sentinel};
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
-use qmpi_elf::{ElfFile, MpiFamily, Name};
+use qmpi_elf::{ElfFile, Name};
 
 use crate::image::listed::Listed;
 use crate::image::symbol::{DefinedVersion, Definition, ImageSymbol};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use qmpi_abi::{FnId, classify};
-use qmpi_elf::{MpiFamily, Tool};
+use qmpi_abi::{FnId, MpiFamily, classify};
+use qmpi_elf::Tool;
 
 use crate::{Layer, PlanError};
 

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use qmpi_abi::MpiFamily;
 use qmpi_abi::{Binding, classify};
 use qmpi_elf::mpi::abi_family::{self, Role};
-use qmpi_elf::{ElfError, ElfFile, MpiFamily};
+use qmpi_elf::{ElfError, ElfFile};
 use serde::Serialize;
 
 use crate::report::listing::{count, facts};

@@ -5,8 +5,8 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use qmpi_abi::MpiFamily;
 use qmpi_abi::numbering::Numbering;
-use qmpi_elf::MpiFamily;
 use qmpi_links::observer;
 use qmpi_loader::Process;
 use qmpi_loader::process::loader_lock;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use qmpi_abi::FnId;
+use qmpi_abi::MpiFamily;
 use qmpi_abi::numbering::Numbering;
-use qmpi_elf::{MpiFamily, NumberingNote, Tool};
+use qmpi_elf::{NumberingNote, Tool};
 use qmpi_loader::Process;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::listed::Listed;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 
 use qmpi_abi::FnId;
-use qmpi_elf::MpiFamily;
+use qmpi_abi::MpiFamily;
 use qmpi_links::filter::Communicators;
 use qmpi_links::handles::KnownHandles;
 use qmpi_loader::Process;
