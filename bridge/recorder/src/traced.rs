@@ -13,6 +13,7 @@ use crate::log::{self, CallFile, Log};
 use crate::mpi::{self, Mpi};
 use crate::pending::{TakenEntry, Transfers};
 use crate::system::ticks;
+use crate::thread::ThreadMemory;
 use crate::trace;
 
 /// What is known of a function in order to record its calls.
@@ -55,12 +56,24 @@ impl Traced {
         self.size + self.captures.iter().map(of).sum::<usize>() + hashes * (size_of::<Value>() + 8)
     }
 
-    /// Before the call; `site`: where the program called, 0 if a layer did. `None`: nothing is recorded of it.
+    /// Whether nothing is recorded of a call, as the first calls of its thread and layer were, and no more were asked for. Most calls of a
+    /// program are such calls then: what the others need is not in this function.
     #[inline]
-    pub(crate) fn begin(&self, call: &CallArguments, site: usize) -> Option<RecordUnderWay> {
+    pub(crate) fn is_beyond_limit(&self, thread: &ThreadMemory, layer: usize) -> bool {
+        let Some(file) = log::file() else { return true };
+        if file.keeps_last || self.transfers.is_some() || thread.is_recording.load(Ordering::Relaxed) != 0 {
+            return false;
+        }
+        // SAFETY: one of the thread's logs, which it alone uses, and not twice at once: `is_recording` is not set.
+        let log = unsafe { &mut *thread.log(layer) };
+        log.is_full(thread.number.load(Ordering::Relaxed))
+    }
+
+    /// Before the call, the thread's one with the number `sequence`; `site`: where the program called, 0 if a layer did. `None`: nothing is
+    /// recorded of it.
+    #[inline(never)]
+    pub(crate) fn begin(&self, call: &CallArguments, sequence: u64, site: usize) -> Option<RecordUnderWay> {
         let thread = call.thread;
-        let sequence = thread.sequence.load(Ordering::Relaxed);
-        thread.sequence.store(sequence + 1, Ordering::Relaxed);
         let file = log::file()?;
         // The handler of a signal that came in here.
         if thread.is_recording.load(Ordering::Relaxed) != 0 {
