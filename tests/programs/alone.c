@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     printf("alone: allreduce %d in place %d\n", all, in_place);
     printf("alone: received %d\n", received);
-    puts(rank == 0 && size == 1 && none == 0 ? "alone: done" : "alone: not alone");
+    fputs(rank == 0 && size == 1 && none == 0 ? "alone: done\n" : "alone: not alone\n", stdout);
     MPI_Finalize();
     return 0;
 }

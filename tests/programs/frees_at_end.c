@@ -23,6 +23,6 @@ int main(int argc, char **argv)
     MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
     MPI_Finalize();
     if (rank == 0)
-        puts(other == MPI_KEYVAL_INVALID ? "done" : "a key is left");
+        fputs(other == MPI_KEYVAL_INVALID ? "done\n" : "a key is left\n", stdout);
     return 0;
 }

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     if (rank == 0) {
         MPI_File_delete(name, MPI_INFO_NULL);
         printf("mpi_io: size %lld\n", (long long)size);
-        puts(all_wrong ? "mpi_io: WRONG" : "mpi_io: done");
+        fputs(all_wrong ? "mpi_io: WRONG\n" : "mpi_io: done\n", stdout);
     }
     MPI_Finalize();
     return all_wrong != 0;

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
         printf("allreduce: %d in place %d\n", all, in_place);
         printf("sendrecv: %d\n", neighbour);
         printf("nonblocking: %d integers\n", count);
-        puts(MPI_Wtime() >= start ? "done" : "MPI_Wtime runs backwards");
+        fputs(MPI_Wtime() >= start ? "done\n" : "MPI_Wtime runs backwards\n", stdout);
     }
     MPI_Finalize();
     return 0;
