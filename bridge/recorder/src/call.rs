@@ -119,8 +119,16 @@ pub(crate) fn begin(context: usize, tool: c_int, function: usize, words: &[u64])
     thread.layer.store(layer, Ordering::Relaxed);
     if let Some(traced) = &known.traced {
         let sequence = thread.count_recorded_call();
-        if !traced.is_beyond_limit(thread, layer) {
-            call.record(traced, sequence, context, words);
+        if !traced.is_beyond_limit(thread, layer)
+            && let Some(mpi) = mpi::get()
+        {
+            let caller = call.caller;
+            let arguments = CallArguments { signature: &known.signature, words, mpi, thread, layer, caller };
+            call.recorded = traced.begin(&arguments, sequence, if caller == 0 { context } else { 0 });
+            call.start = ticks();
+            if let Some(record) = call.recorded.as_ref().and_then(|recorded| recorded.record.as_ref()) {
+                record.set_start(call.start);
+            }
             return call;
         }
     }
@@ -139,20 +147,6 @@ fn first_call(instance: &RecorderInstance, function: usize) -> Option<&'static T
 }
 
 impl CallUnderWay {
-    /// Begins the record of the call.
-    #[inline(never)]
-    fn record(&mut self, traced: &Traced, sequence: u64, context: usize, words: &[u64]) {
-        let (layer, caller) = (self.layer, self.caller);
-        if let Some(((thread, known), mpi)) = self.measured.zip(mpi::get()) {
-            let arguments = CallArguments { signature: &known.signature, words, mpi, thread, layer, caller };
-            self.recorded = traced.begin(&arguments, sequence, if caller == 0 { context } else { 0 });
-        }
-        self.start = ticks();
-        if let Some(record) = self.recorded.as_ref().and_then(|recorded| recorded.record.as_ref()) {
-            record.set_start(self.start);
-        }
-    }
-
     /// When it has returned. `result` is the word that it returned.
     #[inline(never)]
     pub(crate) fn end(self, words: &[u64], result: u64) {
