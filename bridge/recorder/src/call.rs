@@ -117,20 +117,18 @@ pub(crate) fn begin(context: usize, tool: c_int, function: usize, words: &[u64])
     call.inner_time = thread.inner_time.load(Ordering::Relaxed);
     thread.inner_time.store(0, Ordering::Relaxed);
     thread.layer.store(layer, Ordering::Relaxed);
-    if let Some(traced) = &known.traced {
-        let sequence = thread.count_recorded_call();
-        if !traced.is_beyond_limit(thread, layer)
-            && let Some(mpi) = mpi::get()
-        {
-            let caller = call.caller;
-            let arguments = CallArguments { signature: &known.signature, words, mpi, thread, layer, caller };
-            call.recorded = traced.begin(&arguments, sequence, if caller == 0 { context } else { 0 });
-            call.start = ticks();
-            if let Some(record) = call.recorded.as_ref().and_then(|recorded| recorded.record.as_ref()) {
-                record.set_start(call.start);
-            }
-            return call;
+    if let Some(traced) = &known.traced
+        && let Some(mpi) = mpi::get()
+        && let Some(admitted) = traced.admit(thread, layer)
+    {
+        let caller = call.caller;
+        let arguments = CallArguments { signature: &known.signature, words, mpi, thread, layer, caller };
+        call.recorded = traced.begin(&arguments, admitted, if caller == 0 { context } else { 0 });
+        call.start = ticks();
+        if let Some(record) = call.recorded.as_ref().and_then(|recorded| recorded.record.as_ref()) {
+            record.set_start(call.start);
         }
+        return call;
     }
     call.start = ticks();
     call

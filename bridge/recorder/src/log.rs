@@ -147,27 +147,11 @@ impl Log {
             (self.end, self.left) = (0, file.calls);
             return file.calls > 0;
         }
-        self.pass_over();
-        false
-    }
-
-    /// Where the first calls are kept: whether this thread's are all there. Then the call is counted as one that is not recorded.
-    #[inline]
-    pub(crate) fn is_full(&mut self, thread: u64) -> bool {
-        let is_full = self.left == 0 && self.thread == thread + 1;
-        if is_full {
-            self.pass_over();
-        }
-        is_full
-    }
-
-    /// Counts a call that is not recorded, as it is beyond the limit.
-    #[inline]
-    fn pass_over(&mut self) {
         // SAFETY: null, or a chunk that is mapped, never unmapped, and this thread's alone.
         if let Some(chunk) = unsafe { ptr::with_exposed_provenance_mut::<Chunk>(self.chunk).as_mut() } {
             chunk.unrecorded += 1;
         }
+        false
     }
 
     /// Room for a record of so many bytes; `None` if there is none.

@@ -239,14 +239,6 @@ impl ThreadMemory {
         add(&self.caller(place, caller)[0], 1);
     }
 
-    /// Numbers the thread's calls, where calls are recorded.
-    #[inline]
-    pub(crate) fn count_recorded_call(&self) -> u64 {
-        let sequence = self.sequence.load(Ordering::Relaxed);
-        self.sequence.store(sequence + 1, Ordering::Relaxed);
-        sequence
-    }
-
     /// The time of all calls at a place.
     pub(crate) fn time(&self, place: usize) -> u64 {
         self.at::<LinkCounts>(place).inclusive.load(Ordering::Relaxed)

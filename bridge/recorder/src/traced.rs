@@ -36,6 +36,16 @@ pub(crate) struct RecordUnderWay {
     taken: Vec<TakenEntry>,
 }
 
+/// A call that is recorded: its thread records it from now on, and [`Traced::begin`] ends that.
+#[derive(Debug)]
+pub(crate) struct AdmittedCall {
+    file: &'static CallFile,
+    /// It is the thread's one with this number.
+    sequence: u64,
+    /// Otherwise it is beyond the limit, and only what it moves is followed.
+    has_record: bool,
+}
+
 impl Traced {
     /// `None` if calls are not recorded.
     pub(crate) fn of(signature: &Signature) -> Option<Traced> {
@@ -56,24 +66,12 @@ impl Traced {
         self.size + self.captures.iter().map(of).sum::<usize>() + hashes * (size_of::<Value>() + 8)
     }
 
-    /// Whether nothing is recorded of a call, as the first calls of its thread and layer were, and no more were asked for. Most calls of a
-    /// program are such calls then: what the others need is not in this function.
+    /// Counts a call of the layer, and says whether something is recorded of it: then [`Traced::begin`] comes next. Most calls of a program
+    /// are beyond a limit. What the others need is not in this function.
     #[inline]
-    pub(crate) fn is_beyond_limit(&self, thread: &ThreadMemory, layer: usize) -> bool {
-        let Some(file) = log::file() else { return true };
-        if file.keeps_last || self.transfers.is_some() || thread.is_recording.load(Ordering::Relaxed) != 0 {
-            return false;
-        }
-        // SAFETY: one of the thread's logs, which it alone uses, and not twice at once: `is_recording` is not set.
-        let log = unsafe { &mut *thread.log(layer) };
-        log.is_full(thread.number.load(Ordering::Relaxed))
-    }
-
-    /// Before the call, the thread's one with the number `sequence`; `site`: where the program called, 0 if a layer did. `None`: nothing is
-    /// recorded of it.
-    #[inline(never)]
-    pub(crate) fn begin(&self, call: &CallArguments, sequence: u64, site: usize) -> Option<RecordUnderWay> {
-        let thread = call.thread;
+    pub(crate) fn admit(&self, thread: &ThreadMemory, layer: usize) -> Option<AdmittedCall> {
+        let sequence = thread.sequence.load(Ordering::Relaxed);
+        thread.sequence.store(sequence + 1, Ordering::Relaxed);
         let file = log::file()?;
         // The handler of a signal that came in here.
         if thread.is_recording.load(Ordering::Relaxed) != 0 {
@@ -82,12 +80,25 @@ impl Traced {
         }
         thread.is_recording.store(1, Ordering::Relaxed);
         // SAFETY: one of the thread's logs, which it alone uses, and not twice at once: `is_recording` is set.
-        let log = unsafe { &mut *thread.log(call.layer) };
-        let is_admitted = log.admits(thread.number.load(Ordering::Relaxed), file);
-        let record = if is_admitted { self.write(call, log, file, sequence, site) } else { None };
+        let log = unsafe { &mut *thread.log(layer) };
+        let has_record = log.admits(thread.number.load(Ordering::Relaxed), file);
+        if !has_record && self.transfers.is_none() {
+            thread.is_recording.store(0, Ordering::Relaxed);
+            return None;
+        }
+        Some(AdmittedCall { file, sequence, has_record })
+    }
+
+    /// Before the call; `site`: where the program called, 0 if a layer did. `None`: nothing is recorded of it.
+    #[inline(never)]
+    pub(crate) fn begin(&self, call: &CallArguments, admitted: AdmittedCall, site: usize) -> Option<RecordUnderWay> {
+        let AdmittedCall { file, sequence, has_record } = admitted;
+        // SAFETY: one of the thread's logs, which it alone uses, and not twice at once: `admit` has set `is_recording`.
+        let log = unsafe { &mut *call.thread.log(call.layer) };
+        let record = if has_record { self.write(call, log, file, sequence, site) } else { None };
         let taken = self.transfers.as_ref().map(|transfers| transfers.take(call, record.is_some()));
         let is_begun = record.is_some() || taken.is_some();
-        thread.is_recording.store(0, Ordering::Relaxed);
+        call.thread.is_recording.store(0, Ordering::Relaxed);
         is_begun.then(|| RecordUnderWay { record, taken: taken.unwrap_or_default() })
     }
 
