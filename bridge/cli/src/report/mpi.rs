@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use qmpi_abi::MpiFamily;
-use qmpi_abi::{Binding, classify};
+use qmpi_abi::{Binding, MpiFamily, classify};
 use qmpi_elf::mpi::abi_family::{self, Role};
 use qmpi_elf::{ElfError, ElfFile};
 use serde::Serialize;

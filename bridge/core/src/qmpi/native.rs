@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use qmpi_abi::FnId;
-use qmpi_abi::MpiFamily;
 use qmpi_abi::numbering::Numbering;
+use qmpi_abi::{FnId, MpiFamily};
 use qmpi_elf::{NumberingNote, Tool};
 use qmpi_loader::Process;
 use qmpi_loader::image::Image;

@@ -2,8 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use qmpi_abi::FnId;
-use qmpi_abi::MpiFamily;
+use qmpi_abi::{FnId, MpiFamily};
 use qmpi_links::filter::Communicators;
 use qmpi_links::handles::KnownHandles;
 use qmpi_loader::Process;
